@@ -1,0 +1,205 @@
+"""JSON that two programs agree on: strict reading, one way of writing, digests (RFC 8785).
+
+Reading refuses what other readers refuse (NaN, Infinity, numbers that overflow to infinity, duplicate
+keys, more than 200 levels, integers beyond 2^53 - 1) and repairs what no writer can store (half
+surrogate pairs become U+FFFD). Sources: RFC 8259, RFC 7493 (I-JSON), RFC 8785.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
+
+import rfc8785
+
+from releasecheck.errors import ReleaseCheckError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Json: TypeAlias = Any
+"""A JSON value: dict, list, str, int, float, bool or None, all the way down."""
+
+MAX_DEPTH: Final = 200
+"""Levels of nesting read; a deeper document is refused by name instead of exhausting the stack."""
+MAX_INTEGER: Final = 2**53 - 1
+"""The largest integer that every JSON reader keeps (I-JSON)."""
+
+
+class JsonProblem(ReleaseCheckError, ValueError):
+    """Text is not the strict JSON we read; `str()` says where and why, without the content."""
+
+    exit_code = 3
+
+    def __init__(self, message: str, *, line: int | None = None, column: int | None = None) -> None:
+        self.message, self.line, self.column = message, line, column
+        super().__init__(message)
+
+
+def decode_text(data: bytes) -> str:
+    """Decode UTF-8 with or without a byte-order mark: the one way bytes become text here."""
+    return data.decode("utf-8-sig")
+
+
+def clean_text(text: str) -> str:
+    """Replace half surrogate pairs, which no UTF-8 file can hold, with U+FFFD."""
+    if text.isascii():
+        return text
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    message = f"{name} is not JSON; expected a finite number"
+    raise JsonProblem(message)
+
+
+def _read_float(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        message = f"the number {text[:40]} is too large; expected a finite number"
+        raise JsonProblem(message)
+    return value
+
+
+def _read_int(text: str) -> int:
+    if len(text) > 17 or abs(int(text)) > MAX_INTEGER:
+        message = (
+            f"the integer {text[:24]}{'...' if len(text) > 24 else ''} is beyond 2^53 - 1, where JSON "
+            "readers disagree; write it as text"
+        )
+        raise JsonProblem(message)
+    return int(text)
+
+
+def _unique_pairs(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                message = f"the key {key[:80]!r} is given twice in one object"
+                raise JsonProblem(message)
+            seen.add(key)
+    return found
+
+
+_decoder = json.JSONDecoder(
+    parse_constant=_refuse_constant,
+    parse_float=_read_float,
+    parse_int=_read_int,
+    object_pairs_hook=_unique_pairs,
+)
+
+
+def _too_deep(text: str) -> bool:
+    depth = 0
+    in_string = escaped = False
+    for char in text:
+        if in_string:
+            if escaped:
+                escaped = False
+            elif char == "\\":
+                escaped = True
+            elif char == '"':
+                in_string = False
+        elif char == '"':
+            in_string = True
+        elif char in "[{":
+            depth += 1
+            if depth > MAX_DEPTH:
+                return True
+        elif char in "]}":
+            depth -= 1
+    return False
+
+
+def parse_json(text: str | bytes) -> Json:
+    """Read one strict JSON document.
+
+    Raises:
+        JsonProblem: with the line and column inside `text` where they are known.
+    """
+    if isinstance(text, bytes):
+        try:
+            text = decode_text(text)
+        except UnicodeDecodeError as error:
+            message = f"not UTF-8 text: byte {error.start} is {error.object[error.start]:#04x}"
+            raise JsonProblem(message) from None
+    elif text.startswith("\ufeff"):
+        text = text[1:]
+    # Only a text with very many brackets can be too deep, so the slow count is rarely needed.
+    if text.count("[") + text.count("{") > MAX_DEPTH and _too_deep(text):
+        message = f"nested deeper than {MAX_DEPTH} levels"
+        raise JsonProblem(message)
+    try:
+        value = _decoder.decode(text)
+    except json.JSONDecodeError as error:
+        raise JsonProblem(error.msg, line=error.lineno, column=error.colno) from None
+    except RecursionError:
+        message = f"nested deeper than {MAX_DEPTH} levels"
+        raise JsonProblem(message) from None
+    if "\\u" in text and ("\\ud" in text or "\\uD" in text):
+        value = clean_value(value)
+    return value
+
+
+def clean_value(value: Json) -> Json:
+    """`value` with every text (keys too) passed through `clean_text`."""
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, list):
+        return [clean_value(item) for item in value]
+    if isinstance(value, dict):
+        return {clean_text(key): clean_value(item) for key, item in value.items()}
+    return value
+
+
+def canonical(value: Json) -> bytes:
+    """The one canonical UTF-8 form of a JSON value (RFC 8785).
+
+    Raises:
+        JsonProblem: for what JSON cannot hold (NaN, integers beyond 2^53 - 1, other types).
+    """
+    try:
+        return rfc8785.dumps(value)
+    except (rfc8785.CanonicalizationError, UnicodeEncodeError, RecursionError) as error:
+        message = f"no canonical JSON for this value: {type(error).__name__}: {error}"
+        raise JsonProblem(message) from None
+
+
+def digest(value: Json) -> str:
+    """`sha256:<hex>` over the canonical form."""
+    return digest_bytes(canonical(value))
+
+
+def digest_bytes(data: bytes) -> str:
+    """`sha256:<hex>` over bytes as they are."""
+    return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def digest_chunks(chunks: Iterable[bytes]) -> str:
+    """`sha256:<hex>` over bytes that come in pieces."""
+    state = hashlib.sha256()
+    for chunk in chunks:
+        state.update(chunk)
+    return "sha256:" + state.hexdigest()
+
+
+def dump_line(value: Json) -> bytes:
+    """One line of JSON Lines: sorted keys, UTF-8, no NaN, newline at the end."""
+    text = json.dumps(
+        value, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+    )
+    return text.encode("utf-8") + b"\n"
+
+
+def dump_document(value: Json) -> bytes:
+    """A JSON file for people and programs: sorted keys, two spaces, newline at the end."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False, indent=2)
+    return text.encode("utf-8") + b"\n"

@@ -1,0 +1,1 @@
+"""Frozen types that cross a process: cases, plans, records, scores, gates, scorecards, manifests."""

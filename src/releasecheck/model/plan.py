@@ -1,0 +1,174 @@
+"""The frozen inputs of a run (contract section 4): what is asked, of whom, and what must hold."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+from pydantic import Field
+
+from releasecheck.canonical import digest
+from releasecheck.model.base import Digest, Document, FromList, JsonValue
+from releasecheck.model.suite import (
+    BaselineRule,
+    Budget,
+    GateSpec,
+    Judge,
+    Settle,
+    StoreOutputs,
+    Target,
+)
+
+Mode: TypeAlias = Literal["full", "preview", "delta"]
+PLAN_SCHEMA: Final = "releasecheck/plan@1"
+
+
+class PlannedJudge(Document):
+    """A judge with its identity."""
+
+    spec: Judge
+    contract: str
+    """`builtin@1`, `python@1`, `command@1`; later `evaluator@2`."""
+    digest: Digest
+    """Over the spec without time-outs, deadlines and concurrency, and over `files`."""
+    files: dict[str, Digest] = {}
+    """Files the judge is made of, relative to the config: a python judge's module."""
+
+    @property
+    def id(self) -> str:
+        """The judge's id."""
+        return self.spec.id
+
+
+class Shard(Document):
+    """A slice of the execution."""
+
+    index: int
+    """0-based."""
+    cases: int
+    """How many; 0 for an empty shard."""
+    file: str
+    """Its case file inside the plan folder."""
+    digest: Digest
+    """Over the bytes of `file`."""
+    estimated_s: float | None = None
+    """Seconds its cases took in the baseline; None without one."""
+
+
+class BaselinePin(Document):
+    """The earlier run this plan compares with; its files lie in the plan's `baseline/`."""
+
+    run_id: str
+    plan_digest: Digest
+    commit: str | None = None
+    why: str
+    """Why this one was chosen."""
+    scorecard_digest: Digest
+    results_digest: Digest
+    manifest_digest: Digest
+
+
+class Selection(Document):
+    """How a partial plan chose its cases."""
+
+    asked: str
+    """`all`, `preview 10`, `ids`, `changed since REF`."""
+    ids: tuple[str, ...] = ()
+    """Asked for by id."""
+    note: str | None = None
+    """What must be said aloud, e.g. that no case had changed and a preview ran instead."""
+    of: int
+    """Cases in the whole suite."""
+
+
+class GitState(Document):
+    """The commit a plan was made at, when there was one."""
+
+    commit: str | None = None
+    ref: str | None = None
+    dirty: bool = False
+    """Whether tracked files differed from the commit."""
+
+
+class Policy(Document):
+    """Where gates and judges came from."""
+
+    file: str
+    """The config file, as named on the command line (relative)."""
+    digest: Digest
+    """Over its bytes."""
+    commit: str | None = None
+
+
+class Root(Document):
+    """How to find the config's folder again: relative paths only, never in `plan_digest`."""
+
+    from_cwd: str
+    """From the folder `plan` ran in."""
+    from_plan: str | None = None
+    """From the plan folder; None when they are on different drives."""
+    config: str
+    """The config's file name, to recognise the folder by."""
+
+
+class Plan(Document):
+    """Everything a run may depend on."""
+
+    schema_: Literal["releasecheck/plan@1"] = Field(default=PLAN_SCHEMA, alias="schema")
+    plan_digest: Digest
+    run_id: str
+    created_at: str
+    """RFC 3339, UTC."""
+    tool: str
+    """`releasecheck/0.1.0`."""
+    suite: str
+    mode: Mode
+    seed: int
+    trials: int
+    batch: int
+    target: Target
+    target_digest: Digest
+    judges: Annotated[tuple[PlannedJudge, ...], FromList]
+    gates: Annotated[tuple[GateSpec, ...], FromList]
+    settle: Settle
+    baseline_rule: BaselineRule
+    confidence: float
+    store_outputs: StoreOutputs
+    budget: Budget | None = None
+    expires_s: float
+    cases: int
+    splits: dict[str, int]
+    """Cases per split, without `all`."""
+    cases_digest: Digest
+    """Over (id, digest, split, tags) of every case in plan order."""
+    selection: Selection
+    baseline: BaselinePin | None = None
+    shards: Annotated[tuple[Shard, ...], FromList]
+    git: GitState | None = None
+    policy: Policy
+    root: Root
+    context: dict[str, JsonValue] = {}
+    """CI facts (repository, run, actor); shown, never decided from."""
+
+    @property
+    def pairs(self) -> int:
+        """Planned (case, trial, judge)."""
+        return self.cases * self.trials * len(self.judges)
+
+
+DECIDING: Final = (
+    "suite", "mode", "seed", "trials", "target", "judges", "gates", "settle", "baseline_rule",
+    "confidence", "cases_digest", "baseline",
+)  # fmt: skip
+"""Fields that can decide the outcome: what `plan_digest` covers."""
+
+
+def plan_digest(document: dict[str, Any]) -> str:
+    """The digest of a plan's deciding fields, from its JSON form."""
+    covered = {name: document.get(name) for name in DECIDING}
+    if covered["baseline"] is not None:
+        pin = covered["baseline"]
+        covered["baseline"] = {
+            name: pin[name]
+            for name in ("run_id", "scorecard_digest", "results_digest", "manifest_digest")
+        }
+    return digest(covered)

@@ -1,0 +1,408 @@
+"""The lines of a ledger (contract section 4): plain, frozen, append-only.
+
+Digests of ledger lines cover `output_digest` but never `output`, `reason` or a failure's `message`, so
+that purging those breaks nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from releasecheck.canonical import MAX_INTEGER
+from releasecheck.errors import CorruptLedger
+from releasecheck.model.failure import Failure
+from releasecheck.model.score import JudgeFailed, Missing, NotApplicable, Pending, Score, Scored
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from releasecheck.canonical import Json
+
+RESULTS_SCHEMA: Final = "releasecheck/results@1"
+PURGEABLE: Final = ("output", "reason")
+"""Keys of a line that its digest leaves out; so is `failure.message`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a call used; None where it was not said (never 0)."""
+
+    tokens: int | None = None
+    cost_usd: float | None = None
+
+    def to_json(self) -> dict[str, Json]:
+        """`{tokens, cost_usd}`."""
+        return {"tokens": self.tokens, "cost_usd": self.cost_usd}
+
+
+NO_USAGE: Final = Usage()
+"""Nobody said what a call used."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileHeader:
+    """Line 1 of a ledger file."""
+
+    run_id: str
+    plan_digest: str
+    shard: int | None
+    """Its shard; None for what `finish` itself recorded."""
+    shards: int
+    attempt: int
+    """1-based."""
+    started_at: str
+    tool: str
+
+    def to_json(self) -> dict[str, Json]:
+        """The line."""
+        return {
+            "record": "shard",
+            "schema": RESULTS_SCHEMA,
+            "run_id": self.run_id,
+            "plan_digest": self.plan_digest,
+            "shard": self.shard,
+            "shards": self.shards,
+            "attempt": self.attempt,
+            "started_at": self.started_at,
+            "tool": self.tool,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class OutputRecord:
+    """What the target answered to one trial, or how it failed."""
+
+    case: str
+    trial: int
+    attempt: int
+    output: Json
+    """None when it failed, was purged, or is stored as a digest only."""
+    output_digest: str | None
+    """Over the canonical output; None exactly when the call failed."""
+    failure: Failure | None
+    latency_ms: float | None
+    """Of the attempt that succeeded; None when none did."""
+    usage: Usage
+    """Over all attempts."""
+    trace_id: str | None
+    at: str
+    calls: int = 1
+    """Attempts made, retries included."""
+    notes: tuple[str, ...] = ()
+    """What was repaired on the way in: `surrogates_replaced`, `redacted`."""
+
+    def to_json(self) -> dict[str, Json]:
+        """The line."""
+        return {
+            "record": "output",
+            "case": self.case,
+            "trial": self.trial,
+            "attempt": self.attempt,
+            "output": self.output,
+            "output_digest": self.output_digest,
+            "failure": None if self.failure is None else self.failure.to_json(),
+            "latency_ms": self.latency_ms,
+            "usage": self.usage.to_json(),
+            "trace_id": self.trace_id,
+            "at": self.at,
+            "calls": self.calls,
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRecord:
+    """What one judge said about one output."""
+
+    case: str
+    trial: int
+    judge: str
+    output_digest: str
+    score: Score
+    ticket: str | None
+    """Of a pending score, and of what became of it."""
+    usage: Usage
+    revision: int
+    at: str
+
+    def to_json(self) -> dict[str, Json]:
+        """The line."""
+        state, value, reason, failed = _split_score(self.score)
+        return {
+            "record": "score",
+            "case": self.case,
+            "trial": self.trial,
+            "judge": self.judge,
+            "output_digest": self.output_digest,
+            "state": state,
+            "value": value,
+            "reason": reason,
+            "failure": None if failed is None else failed.to_json(),
+            "ticket": self.ticket,
+            "usage": self.usage.to_json(),
+            "revision": self.revision,
+            "at": self.at,
+        }
+
+
+def _split_score(score: Score) -> tuple[str, float | None, str | None, Failure | None]:
+    match score:
+        case Scored(value, reason):
+            return "scored", value, reason, None
+        case NotApplicable(reason):
+            return "not-applicable", None, reason, None
+        case Pending():
+            return "pending", None, None, None
+        case JudgeFailed(failed):
+            return "failed", None, failed.code, failed
+        case Missing(reason):
+            return "missing", None, reason, None
+
+
+@dataclass(frozen=True, slots=True)
+class DeadlineRecord:
+    """Until when a judge's tickets are waited for, fixed when first seen."""
+
+    judge: str
+    tickets: tuple[str, ...]
+    deadline: str
+
+    def to_json(self) -> dict[str, Json]:
+        """The line."""
+        return {
+            "record": "deadline",
+            "judge": self.judge,
+            "tickets": list(self.tickets),
+            "deadline": self.deadline,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class LateRecord:
+    """A score that came after its deadline: kept, never counted."""
+
+    case: str
+    trial: int
+    judge: str
+    output_digest: str
+    ticket: str
+    value: float | None
+    reason: str | None
+    at: str
+
+    def to_json(self) -> dict[str, Json]:
+        """The line."""
+        return {
+            "record": "late",
+            "case": self.case,
+            "trial": self.trial,
+            "judge": self.judge,
+            "output_digest": self.output_digest,
+            "ticket": self.ticket,
+            "value": self.value,
+            "reason": self.reason,
+            "at": self.at,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class EndRecord:
+    """The last line: how much there is before it, and its digest."""
+
+    outputs: int
+    scores: int
+    stopped: str | None
+    """None when the slice was worked through, else why not: `time_budget`, `budget`, `interrupted`."""
+    digest: str
+    """Over the purge-stable form of every line before."""
+    at: str
+
+    def to_json(self) -> dict[str, Json]:
+        """The line."""
+        return {
+            "record": "end",
+            "outputs": self.outputs,
+            "scores": self.scores,
+            "stopped": self.stopped,
+            "digest": self.digest,
+            "at": self.at,
+        }
+
+
+Record: TypeAlias = OutputRecord | ScoreRecord | DeadlineRecord | LateRecord
+AnyRecord: TypeAlias = FileHeader | Record | EndRecord
+
+
+def purge_stable(line: Mapping[str, Json]) -> dict[str, Json]:
+    """A line as its digest sees it: without output, reason and failure message."""
+    kept = {key: value for key, value in line.items() if key not in PURGEABLE}
+    failed = kept.get("failure")
+    if isinstance(failed, dict):
+        kept["failure"] = {key: value for key, value in failed.items() if key != "message"}
+    return kept
+
+
+def _text(row: Mapping[str, Any], key: str) -> str:
+    value = row[key]
+    if not isinstance(value, str):
+        message = f"`{key}` is {type(value).__name__}, expected text"
+        raise TypeError(message)
+    return value
+
+
+def _optional_text(row: Mapping[str, Any], key: str) -> str | None:
+    return None if row.get(key) is None else _text(row, key)
+
+
+def _whole(row: Mapping[str, Any], key: str, least: int) -> int:
+    value = row[key]
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_INTEGER:
+        message = f"`{key}` is {value!r}, expected a whole number of at least {least}"
+        raise TypeError(message)
+    return value
+
+
+def _number(row: Mapping[str, Any], key: str) -> float | None:
+    value = row.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        message = f"`{key}` is {type(value).__name__}, expected a number"
+        raise TypeError(message)
+    return float(value)
+
+
+def _usage(row: Mapping[str, Any]) -> Usage:
+    usage = row.get("usage") or {}
+    tokens = None if usage.get("tokens") is None else _whole(usage, "tokens", 0)
+    return Usage(tokens, _number(usage, "cost_usd"))
+
+
+def _read_header(row: Mapping[str, Any]) -> FileHeader:
+    if row["schema"] != RESULTS_SCHEMA:
+        message = (
+            f"its schema is {str(row['schema'])[:60]!r}, this version reads {RESULTS_SCHEMA!r}"
+        )
+        raise ValueError(message)
+    return FileHeader(
+        run_id=_text(row, "run_id"),
+        plan_digest=_text(row, "plan_digest"),
+        shard=None if row["shard"] is None else _whole(row, "shard", 0),
+        shards=_whole(row, "shards", 1),
+        attempt=_whole(row, "attempt", 1),
+        started_at=_text(row, "started_at"),
+        tool=_text(row, "tool"),
+    )
+
+
+def _read_output(row: Mapping[str, Any]) -> OutputRecord:
+    failed = None if row["failure"] is None else Failure.from_json(row["failure"])
+    output_digest = _optional_text(row, "output_digest")
+    if (failed is None) == (output_digest is None):
+        message = "an output record needs either an output digest or a failure"
+        raise ValueError(message)
+    return OutputRecord(
+        case=_text(row, "case"),
+        trial=_whole(row, "trial", 0),
+        attempt=_whole(row, "attempt", 1),
+        output=row.get("output"),
+        output_digest=output_digest,
+        failure=failed,
+        latency_ms=_number(row, "latency_ms"),
+        usage=_usage(row),
+        trace_id=_optional_text(row, "trace_id"),
+        at=_text(row, "at"),
+        calls=_whole(row, "calls", 1) if "calls" in row else 1,
+        notes=tuple(row.get("notes") or ()),
+    )
+
+
+def _read_state(row: Mapping[str, Any]) -> Score:
+    state, value = row["state"], _number(row, "value")
+    if (state == "scored") != (value is not None):
+        message = f"a score in state {str(state)[:40]!r} has the value {value!r}"
+        raise ValueError(message)
+    reason = _optional_text(row, "reason")
+    match state:
+        case "scored":
+            assert value is not None  # noqa: S101 - checked two lines above
+            return Scored(value, reason)
+        case "not-applicable":
+            return NotApplicable(reason or "")
+        case "pending":
+            return Pending(_text(row, "ticket"))
+        case "failed":
+            return JudgeFailed(Failure.from_json(row["failure"]))
+        case "missing":
+            return Missing(reason or "")
+        case _:
+            message = f"unknown score state {str(state)[:40]!r}"
+            raise ValueError(message)
+
+
+def _read_score(row: Mapping[str, Any]) -> ScoreRecord:
+    return ScoreRecord(
+        case=_text(row, "case"),
+        trial=_whole(row, "trial", 0),
+        judge=_text(row, "judge"),
+        output_digest=_text(row, "output_digest"),
+        score=_read_state(row),
+        ticket=_optional_text(row, "ticket"),
+        usage=_usage(row),
+        revision=_whole(row, "revision", 1),
+        at=_text(row, "at"),
+    )
+
+
+def _read_deadline(row: Mapping[str, Any]) -> DeadlineRecord:
+    return DeadlineRecord(
+        _text(row, "judge"), tuple(str(t) for t in row["tickets"]), _text(row, "deadline")
+    )
+
+
+def _read_late(row: Mapping[str, Any]) -> LateRecord:
+    return LateRecord(
+        case=_text(row, "case"),
+        trial=_whole(row, "trial", 0),
+        judge=_text(row, "judge"),
+        output_digest=_text(row, "output_digest"),
+        ticket=_text(row, "ticket"),
+        value=_number(row, "value"),
+        reason=_optional_text(row, "reason"),
+        at=_text(row, "at"),
+    )
+
+
+def _read_end(row: Mapping[str, Any]) -> EndRecord:
+    return EndRecord(
+        outputs=_whole(row, "outputs", 0),
+        scores=_whole(row, "scores", 0),
+        stopped=_optional_text(row, "stopped"),
+        digest=_text(row, "digest"),
+        at=_text(row, "at"),
+    )
+
+
+_READERS: Final[dict[str, Callable[[Mapping[str, Any]], AnyRecord]]] = {
+    "shard": _read_header,
+    "output": _read_output,
+    "score": _read_score,
+    "deadline": _read_deadline,
+    "late": _read_late,
+    "end": _read_end,
+}
+
+
+def read_record(row: Json, where: str) -> AnyRecord:
+    """One parsed line as a record; `where` is `file:line` for the error.
+
+    Raises:
+        CorruptLedger: the line is no record of ours.
+    """
+    try:
+        return _READERS[row["record"]](row)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        what = f"no `{error.args[0]}`" if isinstance(error, KeyError) else str(error)
+        message = f"{where}: this line is no ledger record ({what}); the file is damaged or foreign"
+        raise CorruptLedger(message) from None

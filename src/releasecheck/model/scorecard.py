@@ -1,0 +1,270 @@
+"""What a run came to (contract sections 4 and 6): outcomes, metrics, gates, verdict, manifest."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal, TypeAlias
+
+from pydantic import Field, model_validator
+
+from releasecheck.model.base import Digest, Document, FromList, JsonValue
+
+Outcome: TypeAlias = Literal[
+    "pass", "bootstrap", "not_selected", "not_comparable", "blocked_missing", "block"
+]
+OUTCOMES: Final[tuple[Outcome, ...]] = (
+    "pass", "bootstrap", "not_selected", "not_comparable", "blocked_missing", "block",
+)  # fmt: skip
+"""From best to worst; a verdict is the worst of its gates' outcomes."""
+EXIT_CODES: Final[dict[Outcome, int]] = {
+    "pass": 0,
+    "bootstrap": 0,
+    "not_selected": 0,
+    "not_comparable": 2,
+    "blocked_missing": 2,
+    "block": 1,
+}
+"""What the process ends with, beside a scorecard that says the same."""
+Status: TypeAlias = Literal[
+    "planned", "running", "completed", "failed", "cancelled", "superseded", "expired"
+]
+SCORECARD_SCHEMA: Final = "releasecheck/scorecard@1"
+MANIFEST_SCHEMA: Final = "releasecheck/manifest@1"
+
+
+class Counts(Document):
+    """How much of what was planned is there; the five states add up to `pairs`."""
+
+    cases: int
+    trials: int
+    """Planned (case, trial)."""
+    pairs: int
+    scored: int
+    not_applicable: int
+    failed: int
+    missing: int
+    pending: int
+    conflicts: int
+    """Measurements that contradict the one that counts."""
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Counts:
+        states = self.scored + self.not_applicable + self.failed + self.missing + self.pending
+        if states != self.pairs:
+            message = f"the states add up to {states}, but {self.pairs} pairs were planned"
+            raise ValueError(message)
+        return self
+
+
+class Incomplete(Document):
+    """A judge that did not score everything."""
+
+    judge: str
+    missing: int
+    failed: int
+    expected: int
+    message: str
+    """`no score from judge:grounded for 20 of 84 cases`."""
+
+
+class Metric(Document):
+    """An aggregate over one judge's scores in one split."""
+
+    metric: str
+    split: str
+    stat: str
+    value: float | None
+    """None when nothing was measured; never 0 for want of data."""
+    n_scored: int
+    n_expected: int
+    """Applicable (case, trial)s; not-applicable ones are outside."""
+    ci_low: float | None = None
+    ci_high: float | None = None
+    confidence: float
+    baseline_value: float | None = None
+    delta: float | None = None
+    """Candidate minus baseline over the whole split, each side's own cases."""
+    delta_ci_low: float | None = None
+    delta_ci_high: float | None = None
+
+
+class GateResult(Document):
+    """One gate, decided."""
+
+    id: str
+    metric: str
+    split: str
+    stat: str
+    rule: str
+    """In words: `mean >= 0.85`, `no regression beyond 0.02`."""
+    outcome: Outcome
+    reason: str
+    """One sentence with the numbers behind the outcome."""
+    value: float | None = None
+    threshold: float | None = None
+    baseline_value: float | None = None
+    """Over the cases compared."""
+    delta: float | None = None
+    """In the metric's unit, negative when lower; None on every refusal."""
+    compared: int | None = None
+    """Cases compared, for no-regression; pairs measured, otherwise."""
+    p_value: float | None = None
+    min_detectable_drop: float | None = None
+
+    @model_validator(mode="after")
+    def _pass_needs_a_comparison(self) -> GateResult:
+        # The one promise of this tool: a pass that measured nothing cannot be constructed.
+        if self.outcome == "pass" and not self.compared:
+            message = f"gate {self.id}: a pass needs something measured or compared"
+            raise ValueError(message)
+        return self
+
+
+class Flips(Document):
+    """Cases whose pass or fail changed against the baseline, by judge."""
+
+    new_failures: tuple[str, ...] = ()
+    new_passes: tuple[str, ...] = ()
+
+
+class Waiting(Document):
+    """A judge that still owes scores."""
+
+    judge: str
+    pending: int
+    deadline: str | None = None
+    not_before: str | None = None
+
+
+class CaseChanges(Document):
+    """How the dataset differs from the baseline's."""
+
+    same: int
+    changed: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
+    """(id in the baseline, id now)."""
+
+
+class BaselineUsed(Document):
+    """The run compared with."""
+
+    run_id: str
+    commit: str | None = None
+    why: str
+    scorecard_digest: Digest
+    cases: CaseChanges
+    judges_changed: tuple[str, ...] = ()
+
+
+class ShardSeen(Document):
+    """One shard's ledger files."""
+
+    index: int
+    cases: int
+    attempts: tuple[int, ...]
+    outputs: int
+    """(case, trial)s with an output or a failure on record."""
+
+
+class Conflict(Document):
+    """A pair that was measured twice with different results; the first counts."""
+
+    case: str
+    trial: int
+    judge: str
+    counted: float | None
+    """None: not applicable."""
+    other: float | None
+    file: str
+    """Where the other measurement is."""
+
+
+class Costs(Document):
+    """What the run used; None where nobody said."""
+
+    target_usd: float | None = None
+    judges_usd: float | None = None
+    target_tokens: int | None = None
+    judges_tokens: int | None = None
+    unknown: int = 0
+    """Outputs whose cost was not said."""
+    target_calls: int = 0
+    outputs_lost: int = 0
+    """Outputs that were not stored, and asked again before they were judged."""
+
+
+class Scorecard(Document):
+    """The run's decision and everything it rests on."""
+
+    schema_: Literal["releasecheck/scorecard@1"] = Field(default=SCORECARD_SCHEMA, alias="schema")
+    run_id: str
+    plan_digest: Digest
+    suite: str
+    mode: str
+    selection: str
+    """How the cases were chosen, with what must be said about it."""
+    status: Status
+    verdict: Outcome | None
+    """None exactly while scores are pending."""
+    overridden: bool = False
+    exit_code: int
+    reasons: tuple[str, ...]
+    """Verdict first, then why, then what to do."""
+    counts: Counts
+    incomplete: Annotated[tuple[Incomplete, ...], FromList] = ()
+    metrics: Annotated[tuple[Metric, ...], FromList] = ()
+    gates: Annotated[tuple[GateResult, ...], FromList] = ()
+    flips: dict[str, Flips] = {}
+    waiting: Annotated[tuple[Waiting, ...], FromList] = ()
+    baseline: BaselineUsed | None = None
+    shards: Annotated[tuple[ShardSeen, ...], FromList] = ()
+    conflicts: Annotated[tuple[Conflict, ...], FromList] = ()
+    duplicates: int = 0
+    """Records that said again what was already recorded."""
+    costs: Costs = Costs()
+    notices: tuple[str, ...] = ()
+    """What a reviewer must know besides: partial plan, dirty tree, secrets too short to redact."""
+    revision: int = 1
+    created_at: str | None = None
+    finalized_at: str | None = None
+
+
+class Manifest(Document):
+    """Digests and provenance of everything behind a scorecard (requirements 3a)."""
+
+    schema_: Literal["releasecheck/manifest@1"] = Field(default=MANIFEST_SCHEMA, alias="schema")
+    kind: Literal["RAGRunManifest"] = "RAGRunManifest"
+    run_id: str
+    job_id: str
+    job_type: str
+    plan_digest: Digest
+    suite: str
+    mode: str
+    status: Status
+    created_at: str
+    started_at: str | None
+    completed_at: str | None
+    finalized_at: str | None
+    """Set last; a bundle without it is provisional."""
+    provenance: Literal["local", "ci"]
+    attestation: Literal["self_reported", "signed"] = "self_reported"
+    context: dict[str, JsonValue]
+    target: dict[str, JsonValue]
+    dataset: dict[str, JsonValue]
+    evaluators: tuple[dict[str, JsonValue], ...]
+    gates: tuple[dict[str, JsonValue], ...]
+    policy: dict[str, JsonValue]
+    baseline: dict[str, JsonValue] | None
+    shards: tuple[dict[str, JsonValue], ...]
+    ledger: dict[str, JsonValue]
+    scoring: dict[str, JsonValue]
+    decision: dict[str, JsonValue]
+    costs: dict[str, JsonValue]
+    environment: dict[str, JsonValue]
+    external_refs: tuple[dict[str, JsonValue], ...] = ()
+    redactions: tuple[str, ...] = ()
+    approved_by: str | None = None
+    files: dict[str, Digest]
+    """Everything in the bundle but this file and the badge; ledger files and results by their
+    purge-stable digest."""

@@ -1,0 +1,407 @@
+"""A suite as people write it in `releasecheck.yaml` (contract section 3), after merging and checks."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from releasecheck.model.base import (
+    Duration,
+    Finite,
+    FromList,
+    Identifier,
+    JsonValue,
+    Positive,
+    Rate,
+    Size,
+    SuiteName,
+    Texts,
+    Written,
+)
+
+BUILTIN_METRICS = ("latency_ms", "cost_usd", "tokens", "target_errors")
+"""Metrics measured by the runner itself; judges may not take these ids."""
+SideEffects: TypeAlias = Literal["none", "idempotent", "irreversible"]
+Stat: TypeAlias = Literal["mean", "pass_rate", "min", "max", "p50", "p90", "p95", "p99", "sum"]
+PassRule = Annotated[str, Field(pattern=r"^(all|any|majority|[1-9][0-9]*-of-[1-9][0-9]*)$")]
+
+
+class FieldMap(Written):
+    """Where our fields are in foreign rows; a column name, or a dotted path into JSON rows."""
+
+    id: str = "id"
+    input: str = "input"
+    expected: str = "expected"
+    split: str = "split"
+    tags: str = "tags"
+    metadata: str = "metadata"
+
+
+class CaseFiles(Written):
+    """Dataset files of one shape."""
+
+    path: str
+    """A file or glob, relative to the config file; `.jsonl`, `.json` (array) or `.csv`."""
+    split: Identifier = "main"
+    """For rows that name none."""
+    fields: FieldMap = FieldMap()
+    """Where our fields are in their rows."""
+    empty_input: Literal["reject", "run"] = "reject"
+    """What to do with a row whose input is an empty text."""
+
+
+class StartSpec(Written):
+    """A program that is started before a shard's first case and stopped after its last."""
+
+    run: Texts
+    """Argument list, never a shell."""
+    ready: str | None = None
+    """Path that answers 2xx once it is up; None waits for the port to accept."""
+    timeout: Duration = 60.0
+    """Seconds until it must be ready."""
+
+
+class UsagePaths(Written):
+    """JMESPath expressions into the whole response."""
+
+    tokens: str | None = None
+    cost_usd: str | None = None
+
+
+class TargetBase(Written):
+    """What every kind of target takes."""
+
+    id: Identifier = "target"
+    timeout: Duration = 60.0
+    """Seconds for one attempt."""
+    concurrency: int = Field(default=4, ge=1, le=512)
+    """Calls at once, in the whole run."""
+    rate_limit: Rate | None = None
+    """Calls per second, in the whole run; None is no limit."""
+    retries: int = Field(default=1, ge=0, le=5)
+    """More attempts after a transport failure, 429 or 5xx."""
+    side_effects: SideEffects = "none"
+    output: str | None = None
+    """JMESPath into the response; None takes the whole answer."""
+    usage: UsagePaths | None = None
+    """Where tokens and cost stand; None reads known API shapes."""
+    trace_id: str | None = None
+    """`header:NAME` or a JMESPath."""
+    start: StartSpec | None = None
+
+
+class HttpTarget(TargetBase):
+    """One HTTP call per trial."""
+
+    type: Literal["http"]
+    url: str
+    method: Literal["POST", "PUT", "PATCH", "GET"] = "POST"
+    headers: dict[str, str] = {}
+    body: JsonValue = None
+    """JSON with Jinja2 in its texts; None sends `{"input": ...}`."""
+
+
+class CommandTarget(TargetBase):
+    """One process per trial: the case as JSON on stdin, the answer on stdout."""
+
+    type: Literal["command"]
+    run: Texts
+    """Argument list, never a shell."""
+    format: Literal["text", "json"] = "text"
+    """How stdout is read; text loses one trailing newline."""
+    env: dict[str, str] = {}
+    """Added to the environment; `${NAME}` works."""
+    memory_limit: Size | None = None
+    """Bytes of address space."""
+
+
+class PythonTarget(TargetBase):
+    """A function in the user's own interpreter."""
+
+    type: Literal["python"]
+    function: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]
+    """`package.module:function`."""
+    interpreter: str = "python"
+    """Program that runs the worker; needs nothing of ours installed."""
+    env: dict[str, str] = {}
+    memory_limit: Size | None = None
+    """Bytes of address space of the worker."""
+
+
+class OpenAITarget(TargetBase):
+    """Any OpenAI-compatible chat completions API."""
+
+    type: Literal["openai"]
+    base_url: str
+    """Up to and including `/v1`."""
+    model: str
+    messages: Annotated[tuple[dict[str, JsonValue], ...], FromList, Field(min_length=1)]
+    """With Jinja2 in their texts."""
+    api_key: str | None = None
+    """A reference such as `${OPENAI_API_KEY}`."""
+    headers: dict[str, str] = {}
+    params: dict[str, JsonValue] = {}
+    """Sent as they are: temperature, max_tokens, seed, ..."""
+
+
+Target: TypeAlias = Annotated[
+    HttpTarget | CommandTarget | PythonTarget | OpenAITarget, Field(discriminator="type")
+]
+
+Normalization: TypeAlias = Literal["strip", "casefold", "spaces", "nfc", "punctuation"]
+Normalizations = Annotated[tuple[Normalization, ...], FromList]
+
+
+class When(Written):
+    """Which cases a judge applies to; the rest is not applicable."""
+
+    tags: Texts | None = None
+    """Cases with any of these tags."""
+    split: Identifier | None = None
+    """Cases of this split."""
+    has: Literal["expected"] | None = None
+    """Cases that name it."""
+
+    @model_validator(mode="after")
+    def _says_something(self) -> When:
+        if self.tags is None and self.split is None and self.has is None:
+            message = "`when` needs one of tags, split or has"
+            raise ValueError(message)
+        return self
+
+
+class JudgeBase(Written):
+    """What every judge takes."""
+
+    id: Identifier
+    input: str | None = None
+    """JMESPath into the output; judges a part of it."""
+    when: When | None = None
+    better: Literal["higher", "lower"] = "higher"
+    pass_at: Finite | None = None
+    """The value from which (or, with `better: lower`, up to which) a trial passes."""
+    pass_rule: PassRule = "majority"
+    """How several trials make a case pass."""
+
+
+class YesNoJudge(JudgeBase):
+    """Answers 1 or 0; passes at 1 unless told otherwise."""
+
+    negate: bool = False
+    """Turn yes into no, outside the judge; a failure stays a failure (B32)."""
+
+
+class ExactJudge(YesNoJudge):
+    """The output is the expected value; texts after normalization, other JSON by value."""
+
+    type: Literal["exact"]
+    normalize: Normalizations = ()
+
+
+class ContainsJudge(YesNoJudge):
+    """The output's text holds the value."""
+
+    type: Literal["contains"]
+    value: str | int | float | None = None
+    """What to look for; None takes the case's expected (a text, or a list of which all must occur)."""
+    normalize: Normalizations = ()
+
+
+class RegexJudge(YesNoJudge):
+    """The output's text matches."""
+
+    type: Literal["regex"]
+    pattern: str
+    flags: Annotated[tuple[Literal["ignorecase", "multiline", "dotall"], ...], FromList] = ()
+    match: Literal["search", "full"] = "search"
+    timeout: Duration = 1.0
+    """Seconds for one match; longer is a judge failure (B67)."""
+
+
+class JsonSchemaJudge(YesNoJudge):
+    """The output (a text is parsed first) is valid under the schema."""
+
+    type: Literal["json-schema"]
+    schema_: str | bool | dict[str, JsonValue] = Field(alias="schema")
+    """A file relative to the config, or the schema itself; frozen into the plan."""
+
+
+class NumericJudge(YesNoJudge):
+    """The output is the expected number, within a tolerance."""
+
+    type: Literal["numeric"]
+    tolerance: (
+        Annotated[float, Field(ge=0, allow_inf_nan=False)]
+        | Annotated[str, Field(pattern=r"^\d+(\.\d+)?%$")]
+    ) = 0.0
+    """Absolute, or relative to the expected number as `0.1%`; the edge passes."""
+    extract: bool = False
+    """Look for the one number in prose; none or several are failures, not mismatches."""
+
+
+class SimilarityJudge(JudgeBase):
+    """Ratio in [0, 1] of the edits that keep the text."""
+
+    type: Literal["similarity"]
+    normalize: Normalizations = ()
+
+
+class RankJudge(JudgeBase):
+    """Compares a ranked list of ids with the relevant ids (or ids with grades)."""
+
+    type: Literal["recall", "precision", "mrr", "ndcg"]
+    k: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    """Depth of the list that counts; None is the whole list."""
+
+
+class PythonJudge(JudgeBase):
+    """A function in the user's own interpreter; a number, bool or Score out."""
+
+    type: Literal["python"]
+    function: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]
+    interpreter: str = "python"
+    env: dict[str, str] = {}
+    timeout: Duration = 60.0
+    concurrency: int = Field(default=4, ge=1, le=512)
+    negate: bool = False
+
+
+class CommandJudge(JudgeBase):
+    """A process per output: `{case, output, trial}` as JSON on stdin, a number, bool or Score out."""
+
+    type: Literal["command"]
+    run: Texts
+    env: dict[str, str] = {}
+    timeout: Duration = 60.0
+    concurrency: int = Field(default=4, ge=1, le=512)
+    negate: bool = False
+
+
+Judge: TypeAlias = Annotated[
+    ExactJudge
+    | ContainsJudge
+    | RegexJudge
+    | JsonSchemaJudge
+    | NumericJudge
+    | SimilarityJudge
+    | RankJudge
+    | PythonJudge
+    | CommandJudge,
+    Field(discriminator="type"),
+]
+
+
+class CaseFilter(Written):
+    """A gate's own choice of cases, inside its split."""
+
+    tags: Texts | None = None
+    """Cases with any of these tags."""
+    ids: Texts | None = None
+    """Exactly these cases."""
+
+    @model_validator(mode="after")
+    def _says_something(self) -> CaseFilter:
+        if self.tags is None and self.ids is None:
+            message = "`cases` of a gate needs tags or ids"
+            raise ValueError(message)
+        return self
+
+
+class NoRegression(Written):
+    """Compare with the baseline over shared cases."""
+
+    max_drop: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    """The largest fall of the metric (in the worse direction) that passes; absolute."""
+    max_new_failures: Annotated[int, Field(ge=0)] | None = None
+    """Cases that passed in the baseline and fail now; None is no bound."""
+    decide: Literal["point"] = "point"
+    """How; `point` blocks when the drop exceeds `max_drop`."""
+
+
+class GateSpec(Written):
+    """A rule over one metric."""
+
+    id: Identifier
+    metric: str
+    """A judge's id or a built-in metric."""
+    split: Identifier = "all"
+    cases: CaseFilter | None = None
+    stat: Stat = "mean"
+    min: Finite | None = None
+    max: Finite | None = None
+    require: Literal["all"] | None = None
+    no_regression: NoRegression | None = None
+    on_target_failure: Literal["refuse", "count_as_fail"] = "refuse"
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> GateSpec:
+        given = [
+            r for r in ("min", "max", "require", "no_regression") if getattr(self, r) is not None
+        ]
+        if len(given) != 1:
+            found = ", ".join(given) or "none"
+            message = f"a gate needs exactly one of min, max, require, no_regression; found {found}"
+            raise ValueError(message)
+        return self
+
+
+class BaselineRule(Written):
+    """Where the baseline is and what to do without one."""
+
+    path: str = "baseline"
+    """Folder relative to the config file; `baseline promote` writes it, `plan` reads it."""
+    min_overlap: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 0.9
+    """Least part of the baseline's scored cases that must be comparable."""
+    on_missing: Literal["refuse", "bootstrap"] = "refuse"
+
+
+class Settle(Written):
+    """How long deferred judges are waited for."""
+
+    interval: Duration = 5.0
+    deadline: Duration = 300.0
+    batch: int = Field(default=50, ge=1, le=50)
+    grace: Duration = 300.0
+
+
+class Budget(Written):
+    """What a whole run may use; spent, the run stops between batches and says so."""
+
+    cost_usd: Positive | None = None
+    time: Duration | None = None
+
+
+StoreOutputs: TypeAlias = Literal["full", "digest", "none"]
+
+
+def _not_bool(value: object) -> object:
+    if isinstance(value, bool):
+        message = "expected a whole number, found true or false"
+        raise ValueError(message)  # noqa: TRY004 - pydantic turns ValueError into a located error
+    return value
+
+
+class Suite(Written):
+    """A named release check."""
+
+    version: Annotated[Literal[1], BeforeValidator(_not_bool)]
+    suite: SuiteName
+    cases: Annotated[tuple[CaseFiles, ...], FromList, Field(min_length=1)]
+    expect_cases: int | None = Field(default=None, ge=1)
+    """Pin: another number of cases is an error."""
+    trials: int = Field(default=1, ge=1, le=1000)
+    batch: int = Field(default=10, ge=1, le=100_000)
+    """Cases between two checkpoints."""
+    shards: int | None = Field(default=None, ge=1, le=256)
+    """None is one per 100 cases and at most 20."""
+    target: Target
+    judges: Annotated[tuple[Judge, ...], FromList, Field(min_length=1)]
+    gates: Annotated[tuple[GateSpec, ...], FromList, Field(min_length=1)]
+    baseline: BaselineRule = BaselineRule()
+    confidence: Annotated[float, Field(gt=0.5, lt=1, allow_inf_nan=False)] = 0.95
+    settle: Settle = Settle()
+    store_outputs: StoreOutputs = "full"
+    budget: Budget | None = None
+    expires: Duration = 86_400.0
+    """Seconds after which an open run is closed as it is."""

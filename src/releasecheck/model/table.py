@@ -1,0 +1,64 @@
+"""The dense score table of a run: (case, trial, judge) are indices, states and values are arrays.
+
+A frozen plan fixes all three axes, so a million scores are a few megabytes. Texts (outputs, reasons)
+are not in here; they stay in the ledger and are found again by their locator.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Codes: TypeAlias = npt.NDArray[np.int8]
+Flags: TypeAlias = npt.NDArray[np.bool_]
+
+STATES: Final = ("missing", "scored", "not-applicable", "pending", "failed")
+"""State words by code; a pair without any record is `missing`, code 0."""
+MISSING, SCORED, NOT_APPLICABLE, PENDING, FAILED = range(5)
+NO_OUTPUT, ANSWERED, TARGET_FAILED = range(3)
+"""What happened to a (case, trial): no record, an output, or a failure."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRow:
+    """What gates and reports need to know of a case; its content stays in the plan's files."""
+
+    id: str
+    digest: str
+    split: str
+    tags: tuple[str, ...]
+    path: str
+    """Dataset file, relative to the config."""
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTable:
+    """All scores of one run; C cases in plan order, T trials, J judges in plan order."""
+
+    cases: tuple[CaseRow, ...]
+    judges: tuple[str, ...]
+    trials: int
+    target: Codes
+    """[C, T]: NO_OUTPUT, ANSWERED or TARGET_FAILED."""
+    latency_ms: Floats
+    """[C, T]; NaN where there is none."""
+    cost_usd: Floats
+    """[C, T] of the target; NaN where it was not said."""
+    tokens: Floats
+    """[C, T] of the target; NaN where it was not said."""
+    state: Codes
+    """[C, T, J]: codes of `STATES`."""
+    value: Floats
+    """[C, T, J]; NaN unless scored."""
+    mendable: Flags
+    """[C, T, J]: no record, a retryable failure, or pending: another attempt has something to do."""
+
+    @property
+    def pairs(self) -> int:
+        """C x T x J."""
+        return int(self.state.size)

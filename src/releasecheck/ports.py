@@ -1,0 +1,200 @@
+"""The seams: what the core needs from outside, and what each implementation promises."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from releasecheck.model.record import NO_USAGE, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from releasecheck.canonical import Json
+    from releasecheck.model.failure import Failure
+    from releasecheck.model.record import FileHeader, Record
+    from releasecheck.model.score import JudgeAnswer, Score
+
+
+class Clock(Protocol):
+    """The only way to know or spend time."""
+
+    def now(self) -> str:
+        """UTC as RFC 3339 with milliseconds and `Z`, for people and across processes."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds from an arbitrary start, for measuring inside one process."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait; cancellable."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TargetCall:
+    """One trial of one case, as the target may see it: never `expected`."""
+
+    case: str
+    trial: int
+    input: Json
+    tags: tuple[str, ...]
+    metadata: Mapping[str, Json]
+    idempotency_key: str
+    """`{run_id}:{case}#t{trial}`, the same over all attempts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The target gave an answer."""
+
+    output: Json
+    """Any JSON but null."""
+    latency_ms: float
+    """Of the attempt that succeeded."""
+    usage: Usage = NO_USAGE
+    """Over all attempts."""
+    trace_id: str | None = None
+    calls: int = 1
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TargetFailed:
+    """The target gave no answer."""
+
+    failure: Failure
+    usage: Usage = NO_USAGE
+    calls: int = 1
+
+
+TargetAnswer: TypeAlias = Answered | TargetFailed
+
+
+class Target(Protocol):
+    """The system under test.
+
+    `answer` never raises for what the target does; it raises only for defects of ours
+    and `asyncio.CancelledError`. It owns its concurrency, rate limit, time-outs and retries.
+    """
+
+    async def answer(self, call: TargetCall) -> TargetAnswer:
+        """Ask once (with the retries the suite allows)."""
+        ...
+
+    async def aclose(self) -> None:
+        """Stop everything that was started, whole process groups included; idempotent."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeCase:
+    """A case as judges may see it."""
+
+    id: str
+    input: Json
+    expected: Json
+    """None when the case names none."""
+    metadata: Mapping[str, Json]
+    tags: tuple[str, ...] = ()
+    split: str = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeAsk:
+    """One output to be judged."""
+
+    case: JudgeCase
+    trial: int
+    output: Json
+    output_digest: str
+    run_id: str
+    judge: str
+    idempotency_key: str
+    """Pair and output digest; the same over all attempts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A judge's answer with what it used."""
+
+    answer: JudgeAnswer
+    usage: Usage = NO_USAGE
+
+
+class Judge(Protocol):
+    """Scores one output.
+
+    `judge` never raises for what the judge does; a judge that cannot score answers `JudgeFailed`.
+    """
+
+    async def judge(self, ask: JudgeAsk) -> Judged:
+        """Score the output, say that it does not apply, fail, or defer under a ticket."""
+        ...
+
+    async def aclose(self) -> None:
+        """Stop what was started; idempotent."""
+        ...
+
+
+class DeferredJudge(Judge, Protocol):
+    """A judge that may answer `Pending` and is asked again with the ticket."""
+
+    async def collect(self, tickets: Sequence[str], within_s: float) -> Mapping[str, Score]:
+        """What has come for at most 50 tickets; an omitted ticket stays pending."""
+        ...
+
+
+class LedgerWriter(Protocol):
+    """Appends to one ledger file; every record is flushed before the call returns."""
+
+    def append(self, record: Record) -> None:
+        """Write one record."""
+        ...
+
+    def sync(self) -> None:
+        """Force what was appended to the disk; may run in another thread than `append`."""
+        ...
+
+    def close(self, stopped: str | None) -> None:
+        """Write the `end` record, sync and close; idempotent."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Locator:
+    """Where a record is."""
+
+    file: int
+    """Index into the list of files that were read, in precedence order."""
+    offset: int
+    """Byte offset of its line."""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerFile:
+    """One ledger file, opened for reading."""
+
+    name: str
+    """File name, for messages."""
+    header: FileHeader
+    torn: bool
+    """Whether a half-written last line was dropped."""
+    ended: bool
+    """Whether its `end` record is there and its digest holds."""
+    digest: str
+    """Purge-stable digest over its lines."""
+    records: int = field(default=0)
+
+
+class Progress(Protocol):
+    """Told what happened; never asked."""
+
+    def case_done(self, shard: int, done: int, total: int, failed: int) -> None:
+        """One more trial of this shard has its output and scores on record."""
+        ...
+
+    def note(self, text: str) -> None:
+        """Something a person should read now; our own words only."""
+        ...

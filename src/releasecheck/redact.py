@@ -1,0 +1,94 @@
+"""Secret values never leave the process: one redactor for records, logs and error texts.
+
+It knows the values of every variable that the config names, in the forms they travel in (plain,
+JSON-escaped, URL-encoded, Base64), and replaces each by `[redacted:NAME]`.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote, quote_plus
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from releasecheck.canonical import Json
+
+SHORTEST: Final = 8
+"""Values with fewer characters are not replaced: a short or everyday word would blank the report."""
+
+
+class Redactor:
+    """Replaces secret values in texts and JSON values; without secrets it costs nothing."""
+
+    def __init__(self, secrets: Mapping[str, str]) -> None:
+        """Take the secrets by the name of their variable."""
+        forms: dict[str, str] = {}
+        short: list[str] = []
+        for name, raw in sorted(secrets.items()):
+            value = raw.strip()
+            if not value:
+                continue
+            if len(value) < SHORTEST:
+                short.append(name)
+                continue
+            for form in _forms(value):
+                forms.setdefault(form, name)
+        self.too_short: tuple[str, ...] = tuple(short)
+        """Names whose values are too short to redact safely; said once in the scorecard."""
+        self._names = forms
+        # Longest first, so that a form inside another one does not leave the rest standing.
+        ordered = sorted(forms, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+
+    @property
+    def active(self) -> bool:
+        """Whether there is anything to replace."""
+        return self._pattern is not None
+
+    def text(self, text: str) -> str:
+        """`text` without secret values."""
+        if self._pattern is None:
+            return text
+        return self._pattern.sub(lambda match: f"[redacted:{self._names[match[0]]}]", text)
+
+    def value(self, value: Json) -> Json:
+        """A JSON value without secret values in any text or key."""
+        if self._pattern is None:
+            return value
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, list):
+            return [self.value(item) for item in value]
+        if isinstance(value, dict):
+            return {self.text(key): self.value(item) for key, item in value.items()}
+        return value
+
+
+def _forms(value: str) -> set[str]:
+    data = value.encode("utf-8", "surrogateescape")
+    escaped = json.dumps(value)[1:-1]
+    forms = {
+        value,
+        escaped,
+        escaped.replace("/", "\\/"),
+        json.dumps(value, ensure_ascii=False)[1:-1],
+        quote(value, safe=""),
+        quote(value),
+        quote_plus(value),
+        base64.b64encode(data).decode(),
+        base64.b64encode(data).decode().rstrip("="),
+        base64.urlsafe_b64encode(data).decode().rstrip("="),
+    }
+    # `user:password` inside Basic credentials starts at any of three byte offsets.
+    for pad in (1, 2):
+        inner = base64.b64encode(b"\0" * pad + data).decode()
+        forms.add(inner[4 : len(inner) // 4 * 4 - 4])
+    return {form for form in forms if len(form) >= SHORTEST}
+
+
+NOTHING_SECRET: Final = Redactor({})
+"""For callers without secrets."""
