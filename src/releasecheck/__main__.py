@@ -162,7 +162,7 @@ def _place(traceback: TracebackType | None) -> str:
     while traceback is not None:
         code = traceback.tb_frame.f_code
         last = f"{code.co_filename}:{traceback.tb_lineno}"
-        if "releasecheck" in code.co_filename:
+        if code.co_filename.startswith(os.path.dirname(__file__)):  # noqa: PTH120 - pathlib may be what broke
             ours = last
         traceback = traceback.tb_next
     return last if ours == "unknown place" else ours

@@ -72,9 +72,14 @@ class SteadyFile(io.FileIO):
 def steady_streams() -> tuple[SteadyFile, ...]:
     """Put `sys.stdout` and `sys.stderr` on steady UTF-8 files; return those for stdout, stderr."""
     _open_missing_descriptors()
-    sys.stdout, out = _steady(sys.stdout, 1)
-    sys.stderr, err = _steady(sys.stderr, 2)
-    return tuple(file for file in (out, err) if file is not None)
+    files = []
+    if sys.stdout is sys.__stdout__:  # else it was put there by whoever called us in process
+        sys.stdout, out = _steady(sys.stdout, 1)
+        files.append(out)
+    if sys.stderr is sys.__stderr__:
+        sys.stderr, err = _steady(sys.stderr, 2)
+        files.append(err)
+    return tuple(file for file in files if file is not None)
 
 
 def _open_missing_descriptors() -> None:
@@ -96,10 +101,8 @@ def _steady(stream: TextIO | None, descriptor: int) -> tuple[TextIO, SteadyFile 
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
             return stream, None
         line_buffering, write_through = stream.line_buffering, stream.write_through
-    elif stream is None:
+    else:  # None: it was closed
         line_buffering, write_through = True, False
-    else:
-        return stream, None  # put there by whoever called us in process
     file = SteadyFile(descriptor)
     text = io.TextIOWrapper(
         io.BufferedWriter(file),
