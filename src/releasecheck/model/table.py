@@ -55,6 +55,8 @@ class ScoreTable:
     """[C, T, J]: codes of `STATES`."""
     value: Floats
     """[C, T, J]; NaN unless scored."""
+    passed: Codes
+    """[C, T, J]: 1 pass, 0 fail, -1 unknown (not scored, or a judge without `pass_at`)."""
     mendable: Flags
     """[C, T, J]: no record, a retryable failure, or pending: another attempt has something to do."""
 
@@ -62,3 +64,19 @@ class ScoreTable:
     def pairs(self) -> int:
         """C x T x J."""
         return int(self.state.size)
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The run compared with, read from the plan's `baseline/` and verified before."""
+
+    run_id: str
+    commit: str | None
+    why: str
+    scorecard_digest: str
+    finalized: bool
+    """Whether its manifest carries `finalized_at`."""
+    table: ScoreTable
+    """Its scores; `judges` are its own, in its own order."""
+    judge_digests: dict[str, str]
+    """Identity of each of its judges, files included."""
