@@ -1,17 +1,58 @@
-# `make demo` and `make test` are the two commands of the README. Both set up what they need in .venv
-# (Python 3.11 or newer, git and make are enough) and need no network once that is done.
+# `make demo` and `make test` are the two commands of the README. Each sets up what it needs in .venv, with
+# nothing but Python 3.11 or newer, git and make, and needs no network once that has been done.
+# A Python of your choice: make PYTHON=/path/to/python3.12 demo
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.DELETE_ON_ERROR:
+# The target programs of examples are started as `python`: that of .venv, wherever make was called from.
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+export PYTHON
 
-VENV := .venv
-PY := $(VENV)/bin/python
-RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
+BUNDLE := .demo/docs-search
 
-.PHONY: help setup
+.PHONY: help demo test test-all lint setup lock bench clean
+
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile
+	@sed -n 's/^\([a-z-]*\): ## /\1\t/p' Makefile | while IFS='	' read -r name what; do printf '  make %-9s %s\n' "$$name" "$$what"; done
 
-setup: ## the virtual environment, with everything that tests and demo need
+demo: ## check the release of a real search service and say where its scorecard is
+	@sh .ci/setup demo
+	@echo "demo: asking a search service, started on a free port, the questions of examples/docs-search"
+	@rm -rf $(BUNDLE)
+	@code=0; releasecheck run examples/docs-search/releasecheck.yaml --out $(BUNDLE) || code=$$?; \
+	if [ -f $(BUNDLE)/scorecard.html ]; then echo "demo: open $(CURDIR)/$(BUNDLE)/scorecard.html in a browser"; fi; \
+	exit $$code
+
+test: ## lint, types, layers, and every test but the long ones (under 10 minutes on 2 cores)
+	@$(MAKE) --no-print-directory lint
+	@echo "test: running the tests, two at a time"
+	@pytest -n 2 --dist worksteal -m "not soak"
+
+test-all: ## all of that, and the soaks
+	@$(MAKE) --no-print-directory lint
+	@echo "test: running all tests, two at a time; soaks take long"
+	@pytest -n 2 --dist worksteal
+
+lint: ## style, formatting, types and the layers of the architecture
 	@sh .ci/setup dev
+	@echo "lint: style"
+	@ruff check --quiet .
+	@echo "lint: formatting"
+	@ruff format --check --quiet .
+	@echo "lint: types"
+	@mypy
+	@echo "lint: layers"
+	@lint-imports --no-cache --no-timings
+
+setup: ## the virtual environment .venv, with what demo and tests need
+	@sh .ci/setup dev
+
+lock: ## compile requirements/*.txt from pyproject.toml (UPGRADE=1: to the newest releases)
+	@UPGRADE=$(UPGRADE) sh .ci/lock
+
+bench: ## what the engine adds to the calls it makes
+	@sh .ci/setup dev
+	@python benchmarks/engine.py
+
+clean: ## remove .venv, what the demo made, and caches
+	@rm -rf .venv .demo dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
