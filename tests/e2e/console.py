@@ -1,0 +1,61 @@
+"""The `console` blocks of a page, as commands that a test can run in one shell after another."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_EXIT = re.compile(r"\[exit (\d+)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command of a page, with what the page says about it."""
+
+    script: str
+    """The command, with the lines of its here-document."""
+    exit_code: int
+    """0 unless the page says `[exit N]` below it."""
+    output: tuple[str, ...]
+    """Lines the page shows below it; `...` stands for any text."""
+    line: int
+    """1-based line on the page."""
+
+
+def read_commands(page: Path) -> list[Command]:
+    """Every command in the `console` blocks of `page`, in order."""
+    commands: list[Command] = []
+    inside = False
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), start=1):
+        if line.startswith("```"):
+            inside = line == "```console"
+        elif inside:
+            _take(commands, line, number)
+    return commands
+
+
+def _take(commands: list[Command], line: str, number: int) -> None:
+    if line.startswith("$ "):
+        commands.append(Command(line[2:], 0, (), number))
+        return
+    last = commands.pop()
+    script, code, output = last.script, last.exit_code, last.output
+    if line == ">" or line.startswith("> "):
+        script += "\n" + line[2:]
+    elif found := _EXIT.fullmatch(line):
+        code = int(found[1])
+    else:
+        output = (*output, line)
+    commands.append(Command(script, code, output, last.line))
+
+
+def shows(expected: tuple[str, ...], actual: str) -> bool:
+    """Whether every expected line stands in `actual`, in order; `...` is any text, in a line too."""
+    lines = iter(actual.splitlines())
+    wanted = [line.strip() for line in expected if line.strip() not in {"", "..."}]
+    patterns = [".*".join(re.escape(part) for part in line.split("...")) for line in wanted]
+    return all(any(re.fullmatch(pattern, line.strip()) for line in lines) for pattern in patterns)
