@@ -8,6 +8,7 @@ SHELL := /bin/sh
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export PYTHON
 
+BIN := .venv/bin
 BUNDLE := .demo/docs-search
 
 .PHONY: help demo test test-all lint setup lock bench clean
@@ -19,30 +20,30 @@ demo: ## check the release of a real search service and say where its scorecard 
 	@sh .ci/setup demo
 	@echo "demo: asking a search service, started on a free port, the questions of examples/docs-search"
 	@rm -rf $(BUNDLE)
-	@code=0; releasecheck run examples/docs-search/releasecheck.yaml --out $(BUNDLE) || code=$$?; \
+	@code=0; $(BIN)/releasecheck run examples/docs-search/releasecheck.yaml --out $(BUNDLE) || code=$$?; \
 	if [ -f $(BUNDLE)/scorecard.html ]; then echo "demo: open $(CURDIR)/$(BUNDLE)/scorecard.html in a browser"; fi; \
 	exit $$code
 
 test: ## lint, types, layers, and every test but the long ones (under 10 minutes on 2 cores)
 	@$(MAKE) --no-print-directory lint
 	@echo "test: running the tests, two at a time"
-	@pytest -n 2 --dist worksteal -m "not soak"
+	@$(BIN)/pytest -n 2 --dist worksteal -m "not soak"
 
 test-all: ## all of that, and the soaks
 	@$(MAKE) --no-print-directory lint
 	@echo "test: running all tests, two at a time; soaks take long"
-	@pytest -n 2 --dist worksteal
+	@$(BIN)/pytest -n 2 --dist worksteal
 
 lint: ## style, formatting, types and the layers of the architecture
 	@sh .ci/setup dev
 	@echo "lint: style"
-	@ruff check --quiet .
+	@$(BIN)/ruff check --quiet .
 	@echo "lint: formatting"
-	@ruff format --check --quiet .
+	@$(BIN)/ruff format --check --quiet .
 	@echo "lint: types"
-	@mypy
+	@$(BIN)/mypy
 	@echo "lint: layers"
-	@lint-imports --no-cache --no-timings
+	@$(BIN)/lint-imports --no-cache --no-timings
 
 setup: ## the virtual environment .venv, with what demo and tests need
 	@sh .ci/setup dev
@@ -52,7 +53,7 @@ lock: ## compile requirements/*.txt from pyproject.toml (UPGRADE=1: to the newes
 
 bench: ## what the engine adds to the calls it makes
 	@sh .ci/setup dev
-	@python benchmarks/engine.py
+	@$(BIN)/python benchmarks/engine.py
 
 clean: ## remove .venv, what the demo made, and caches
 	@rm -rf .venv .demo dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
