@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
 import rfc8785
@@ -89,6 +90,9 @@ def _unique_pairs(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     return found
 
 
+_compact = json.JSONEncoder(
+    sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+)
 _decoder = json.JSONDecoder(
     parse_constant=_refuse_constant,
     parse_float=_read_float,
@@ -160,12 +164,27 @@ def clean_value(value: Json) -> Json:
     return value
 
 
+# What the standard encoder writes differently from RFC 8785: `1.0`, exponents, long integers, and the
+# order of keys beyond the basic plane. A match inside a text only costs the slow way, never a wrong form.
+_NUMBER_TO_CHECK: Final = re.compile(r"(?:^|[:,\[])-?(?:\d{16}|\d+(?:\.\d+)?e|\d+\.0(?=[,\]}]|$))")
+_BEYOND_BASIC_PLANE: Final = re.compile("[\U00010000-\U0010ffff]")
+
+
 def canonical(value: Json) -> bytes:
     """The one canonical UTF-8 form of a JSON value (RFC 8785).
 
     Raises:
         JsonProblem: for what JSON cannot hold (NaN, integers beyond 2^53 - 1, other types).
     """
+    # The standard library's encoder is 20 times faster and agrees on all but rare values.
+    try:
+        text = _compact.encode(value)
+        if not _NUMBER_TO_CHECK.search(text) and (
+            text.isascii() or not _BEYOND_BASIC_PLANE.search(text)
+        ):
+            return text.encode("utf-8")
+    except (TypeError, ValueError, RecursionError):
+        pass  # rfc8785 names what is wrong
     try:
         return rfc8785.dumps(value)
     except (rfc8785.CanonicalizationError, UnicodeEncodeError, RecursionError) as error:
@@ -193,10 +212,7 @@ def digest_chunks(chunks: Iterable[bytes]) -> str:
 
 def dump_line(value: Json) -> bytes:
     """One line of JSON Lines: sorted keys, UTF-8, no NaN, newline at the end."""
-    text = json.dumps(
-        value, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")
-    )
-    return text.encode("utf-8") + b"\n"
+    return _compact.encode(value).encode("utf-8") + b"\n"
 
 
 def dump_document(value: Json) -> bytes:

@@ -6,6 +6,7 @@ that purging those breaks nothing.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -270,6 +271,9 @@ def _number(row: Mapping[str, Any], key: str) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         message = f"`{key}` is {type(value).__name__}, expected a number"
         raise TypeError(message)
+    if not math.isfinite(value):
+        message = f"`{key}` is not a finite number"
+        raise ValueError(message)
     return float(value)
 
 

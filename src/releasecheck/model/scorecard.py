@@ -176,8 +176,6 @@ class Conflict(Document):
     counted: float | None
     """None: not applicable."""
     other: float | None
-    file: str
-    """Where the other measurement is."""
 
 
 class Costs(Document):
@@ -189,7 +187,6 @@ class Costs(Document):
     judges_tokens: int | None = None
     unknown: int = 0
     """Outputs whose cost was not said."""
-    target_calls: int = 0
     outputs_lost: int = 0
     """Outputs that were not stored, and asked again before they were judged."""
 
@@ -220,14 +217,12 @@ class Scorecard(Document):
     baseline: BaselineUsed | None = None
     shards: Annotated[tuple[ShardSeen, ...], FromList] = ()
     conflicts: Annotated[tuple[Conflict, ...], FromList] = ()
-    duplicates: int = 0
-    """Records that said again what was already recorded."""
     costs: Costs = Costs()
     notices: tuple[str, ...] = ()
     """What a reviewer must know besides: partial plan, dirty tree, secrets too short to redact."""
     revision: int = 1
     created_at: str | None = None
-    finalized_at: str | None = None
+    """When this was decided; RFC 3339, UTC. `finalized_at` stands in the manifest alone."""
 
 
 class Manifest(Document):

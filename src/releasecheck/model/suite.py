@@ -405,3 +405,18 @@ class Suite(Written):
     budget: Budget | None = None
     expires: Duration = 86_400.0
     """Seconds after which an open run is closed as it is."""
+
+
+def pass_mark(spec: JudgeBase) -> float | None:
+    """The value that passes: as written, else 1.0 for yes/no judges, else none."""
+    if spec.pass_at is not None:
+        return spec.pass_at
+    return 1.0 if isinstance(spec, YesNoJudge) else None
+
+
+def value_passes(spec: JudgeBase, value: float) -> bool | None:
+    """Whether one measured value passes; None for a judge without a pass mark."""
+    mark = pass_mark(spec)
+    if mark is None:
+        return None
+    return value >= mark if spec.better == "higher" else value <= mark

@@ -1,0 +1,116 @@
+"""Many ledger files -> one verified set of scores (contract section 4, "Merge").
+
+Per (case, trial) the output of the lowest attempt whose target call succeeded counts, and only scores of
+that output. Among them measured beats `missing`, which beats its own ticket's `pending`, which beats
+`failed`; among measured ones the first counts and a different one is a named conflict. "First" is
+(attempt, shard before finish, earlier line). Nothing depends on the order in which files are read, on
+their times, or on how often they were delivered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from releasecheck.merge.choose import choose_outputs, choose_scores
+from releasecheck.merge.records import FileSeen, Reader, RecordSource, Rows, read_all
+from releasecheck.merge.table import name_conflicts, open_tickets, places_of, score_table
+from releasecheck.model.table import TARGET_FAILED, CaseRow, ScoreTable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from releasecheck.model.plan import Plan
+    from releasecheck.model.scorecard import Conflict
+
+__all__ = ["Deadline", "FileSeen", "Merged", "RecordSource", "merge"]
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """Until when a ticket is waited for."""
+
+    judge: str
+    ticket: str
+    deadline: str
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The verified set: C cases in plan order, T trials, J judges."""
+
+    table: ScoreTable
+    output_at: npt.NDArray[np.int64]
+    """[C, T, 2]: (source, byte offset) of the output or failure that counts; -1 where there is none."""
+    score_at: npt.NDArray[np.int64]
+    """[C, T, J, 2]: (source, byte offset) of the score that counts; -1 where there is none."""
+    stored: npt.NDArray[np.bool_]
+    """[C, T]: whether the counting output's content is in the ledger."""
+    conflicts: tuple[Conflict, ...]
+    files: tuple[FileSeen, ...]
+    """In precedence order, without re-deliveries."""
+    redelivered: tuple[str, ...]
+    """Names of files that came twice with the same bytes."""
+    unreadable: tuple[str, ...]
+    """Names of files whose header was never completed: their attempt died before its first record."""
+    duplicates: int
+    """Records that said again what was already recorded."""
+    outputs_lost: int
+    """Outputs that were not stored and therefore asked again before they were judged."""
+    tickets: dict[tuple[int, int, int], str]
+    """(case, trial, judge) index -> ticket, for the pairs that are pending."""
+    deadlines: tuple[Deadline, ...]
+
+    @property
+    def recorded_pairs(self) -> int:
+        """Pairs that do not lack a record."""
+        table = self.table
+        answered = (self.score_at[..., 0] >= 0) | (table.target == TARGET_FAILED)[..., None]
+        return int(np.count_nonzero(answered))
+
+
+def merge(
+    plan: Plan,
+    cases: Sequence[CaseRow],
+    shard_of: Sequence[int],
+    sources: Sequence[RecordSource],
+) -> Merged:
+    """Merge ledger files; `shard_of` gives each case's shard, `cases` are in plan order.
+
+    Raises:
+        ForeignRecord: a file or record belongs to another run, plan, shard, case or judge.
+        Untrusted: one shard and attempt came twice with different bytes.
+    """
+    reader = Reader(plan, cases, shard_of)
+    files, redelivered, unreadable = read_all(reader, sources)
+    rows = reader.rows
+    outputs = choose_outputs(plan, len(cases), rows)
+    scores = choose_scores(plan, outputs, rows)
+    table, stored = score_table(plan, tuple(cases), rows, outputs, scores)
+    return Merged(
+        table=table,
+        output_at=places_of(outputs.row, rows.out_place, table.target.shape),
+        score_at=places_of(scores.row, rows.place, table.state.shape),
+        stored=stored,
+        conflicts=name_conflicts(plan, cases, scores),
+        files=files,
+        redelivered=redelivered,
+        unreadable=unreadable,
+        duplicates=scores.duplicates,
+        outputs_lost=outputs.lost,
+        tickets=open_tickets(table, rows, scores),
+        deadlines=_deadlines(rows),
+    )
+
+
+def _deadlines(rows: Rows) -> tuple[Deadline, ...]:
+    # A ticket's deadline is fixed when it is first seen, so the first record of each stands.
+    first: dict[tuple[str, str], str] = {}
+    for record in rows.deadlines:
+        for ticket in record.tickets:
+            first.setdefault((record.judge, ticket), record.deadline)
+    return tuple(Deadline(judge, ticket, at) for (judge, ticket), at in sorted(first.items()))

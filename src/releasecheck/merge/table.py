@@ -1,0 +1,137 @@
+"""What counts as dense arrays, and as names for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from releasecheck.merge.records import HAS_OUTPUT, RETRYABLE
+from releasecheck.model.scorecard import Conflict
+from releasecheck.model.suite import pass_mark
+from releasecheck.model.table import (
+    ANSWERED,
+    FAILED,
+    MISSING,
+    NO_OUTPUT,
+    PENDING,
+    SCORED,
+    TARGET_FAILED,
+    CaseRow,
+    ScoreTable,
+)
+
+if TYPE_CHECKING:
+    from array import array
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from releasecheck.merge.choose import Outputs, Scores
+    from releasecheck.merge.records import Rows
+    from releasecheck.model.plan import Plan, PlannedJudge
+
+S = TypeVar("S", bound=np.generic)
+
+
+def score_table(
+    plan: Plan, cases: tuple[CaseRow, ...], rows: Rows, outputs: Outputs, scores: Scores
+) -> tuple[ScoreTable, npt.NDArray[np.bool_]]:
+    """The dense table, and whether each counting output is stored."""
+    shape = (len(cases), plan.trials)
+    row = np.asarray(outputs.row, dtype=np.int64)
+    digest = np.asarray(outputs.digest, dtype=np.int64)
+    has_row = row >= 0
+    numbers = _take(np.asarray(rows.out_numbers, dtype=np.float64).reshape(-1, 3), row, np.nan)
+    flags = _take(np.asarray(rows.out_flags, dtype=np.int8), row, 0)
+    target = np.where(digest >= 0, ANSWERED, np.where(has_row, TARGET_FAILED, NO_OUTPUT))
+    numbers[digest < 0, 0] = np.nan  # the latency of a call that failed says nothing
+    best = np.asarray(scores.row, dtype=np.int64).reshape(-1, len(plan.judges))
+    state = _take(np.asarray(rows.state, dtype=np.int8), best, MISSING)
+    value = _take(np.asarray(rows.value, dtype=np.float64), best, np.nan)
+    retryable = _take(np.asarray(rows.retryable, dtype=np.int8), best, 0).astype(np.bool_)
+    failed = (target == TARGET_FAILED)[:, None]
+    state = np.where(failed, FAILED, state).astype(np.int8)
+    value = np.where(state == SCORED, value, np.nan)
+    no_record = (best < 0) & ~failed
+    target_again = failed & ((flags & RETRYABLE) > 0)[:, None]
+    mendable = no_record | (state == PENDING) | (retryable & ~failed) | target_again
+    table = ScoreTable(
+        cases=cases,
+        judges=tuple(judge.id for judge in plan.judges),
+        trials=plan.trials,
+        target=target.astype(np.int8).reshape(shape),
+        latency_ms=numbers[:, 0].reshape(shape),
+        cost_usd=numbers[:, 1].reshape(shape),
+        tokens=numbers[:, 2].reshape(shape),
+        state=state.reshape(*shape, -1),
+        value=value.reshape(*shape, -1),
+        passed=_passed(plan.judges, state, value).reshape(*shape, -1),
+        mendable=mendable.reshape(*shape, -1),
+    )
+    stored = ((flags & HAS_OUTPUT) > 0) & (digest >= 0)
+    return table, stored.reshape(shape)
+
+
+def _take(column: npt.NDArray[S], index: npt.NDArray[np.int64], absent: float) -> npt.NDArray[S]:
+    """`column[index]`, with `absent` where the index is -1; also for an empty column."""
+    padded = np.concatenate([column, np.full((1, *column.shape[1:]), absent, dtype=column.dtype)])
+    taken: npt.NDArray[S] = padded[index]
+    return taken
+
+
+def _passed(
+    judges: Sequence[PlannedJudge],
+    state: npt.NDArray[np.int8],
+    value: npt.NDArray[np.float64],
+) -> npt.NDArray[np.int8]:
+    passed = np.full(state.shape, -1, dtype=np.int8)
+    for index, judge in enumerate(judges):
+        mark = pass_mark(judge.spec)
+        if mark is None:
+            continue
+        scored = state[:, index] == SCORED
+        column = value[scored, index]
+        passed[scored, index] = column >= mark if judge.spec.better == "higher" else column <= mark
+    return passed
+
+
+def places_of(
+    chosen: list[int], places: array[int], shape: tuple[int, ...]
+) -> npt.NDArray[np.int64]:
+    """(source, byte offset) of each chosen row, -1 where there is none."""
+    index = np.asarray(chosen, dtype=np.int64)
+    pairs = np.asarray(places, dtype=np.int64).reshape(-1, 2)
+    found = _take(pairs, index, -1).astype(np.int64)
+    return found.reshape(*shape, 2)
+
+
+def name_conflicts(plan: Plan, cases: Sequence[CaseRow], scores: Scores) -> tuple[Conflict, ...]:
+    """Every contradicting measurement by its case, trial and judge."""
+    judges = len(plan.judges)
+    found = []
+    for pair, state, value in scores.conflicts:
+        counted_state, counted = scores.value_of[pair]
+        at, judge = divmod(pair, judges)
+        case, trial = divmod(at, plan.trials)
+        found.append(
+            Conflict(
+                case=cases[case].id,
+                trial=trial,
+                judge=plan.judges[judge].id,
+                counted=counted if counted_state == SCORED else None,
+                other=value if state == SCORED else None,
+            )
+        )
+    return tuple(found)
+
+
+def open_tickets(table: ScoreTable, rows: Rows, scores: Scores) -> dict[tuple[int, int, int], str]:
+    """(case, trial, judge) index -> ticket, for the pairs that are pending."""
+    texts = {number: text for text, number in rows.names.items()}
+    trials, judges = table.trials, len(table.judges)
+    found = {}
+    for case, trial, judge in np.argwhere(table.state == PENDING).tolist():
+        row = scores.row[(case * trials + trial) * judges + judge]
+        found[case, trial, judge] = texts[rows.ticket[row]]
+    return found
