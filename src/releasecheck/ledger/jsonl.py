@@ -162,6 +162,11 @@ class LedgerReader:
         return self.end is not None
 
     @property
+    def stopped(self) -> str | None:
+        """Why its shard ended early, from the end record."""
+        return None if self.end is None else self.end.stopped
+
+    @property
     def digest(self) -> str:
         """Purge-stable digest over all lines but the end record."""
         return "sha256:" + self._hash.hexdigest()

@@ -16,7 +16,7 @@ import numpy as np
 
 from releasecheck.merge.choose import choose_outputs, choose_scores
 from releasecheck.merge.records import FileSeen, Reader, RecordSource, Rows, read_all
-from releasecheck.merge.table import name_conflicts, open_tickets, places_of, score_table
+from releasecheck.merge.table import name_conflicts, open_tickets, places_of, score_table, usage_of
 from releasecheck.model.table import TARGET_FAILED, CaseRow, ScoreTable
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ class Merged:
     """Records that said again what was already recorded."""
     outputs_lost: int
     """Outputs that were not stored and therefore asked again before they were judged."""
+    judge_usage: npt.NDArray[np.float64]
+    """[C, T, J, 2]: cost in USD and tokens of the score that counts; NaN where nobody said."""
     tickets: dict[tuple[int, int, int], str]
     """(case, trial, judge) index -> ticket, for the pairs that are pending."""
     deadlines: tuple[Deadline, ...]
@@ -102,6 +104,7 @@ def merge(
         unreadable=unreadable,
         duplicates=scores.duplicates,
         outputs_lost=outputs.lost,
+        judge_usage=usage_of(scores.row, rows.used, table.state.shape),
         tickets=open_tickets(table, rows, scores),
         deadlines=_deadlines(rows),
     )

@@ -36,6 +36,11 @@ class RecordSource(Protocol):
         ...
 
     @property
+    def stopped(self) -> str | None:
+        """Why its shard ended early, from the end record; None when it did not, or has none."""
+        ...
+
+    @property
     def digest(self) -> str:
         """Purge-stable digest over its records."""
         ...
@@ -57,6 +62,8 @@ class FileSeen:
     digest: str
     ended: bool
     torn: bool
+    stopped: str | None
+    """Why the shard ended early: `time_budget`, `cost_budget`, `interrupted`, `target_unusable`."""
     source: int
     """Index into the sources as they were given."""
 
@@ -77,6 +84,7 @@ class Rows:
     retryable: array[int] = field(default_factory=lambda: array("b"))
     ticket: array[int] = field(default_factory=lambda: array("q"))
     place: array[int] = field(default_factory=lambda: array("q"))
+    used: array[float] = field(default_factory=lambda: array("d"))
     deadlines: list[DeadlineRecord] = field(default_factory=list)
     names: dict[str, int] = field(default_factory=dict)
     """Digests and tickets, interned."""
@@ -96,6 +104,7 @@ class Rows:
         del self.out_numbers[3 * outputs :], self.out_place[2 * outputs :]
         del self.pair[scores:], self.digest[scores:], self.state[scores:], self.value[scores:]
         del self.retryable[scores:], self.ticket[scores:], self.place[2 * scores :]
+        del self.used[2 * scores :]
         del self.deadlines[deadlines:]
 
 
@@ -206,6 +215,8 @@ class Reader:
         rows.ticket.append(-1 if ticket is None else rows.intern(ticket))
         rows.place.append(index)
         rows.place.append(offset)
+        for number in (record.usage.cost_usd, record.usage.tokens):
+            rows.used.append(np.nan if number is None else float(number))
 
 
 _STATE_OF: Final = {

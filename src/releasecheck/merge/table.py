@@ -102,8 +102,16 @@ def places_of(
     """(source, byte offset) of each chosen row, -1 where there is none."""
     index = np.asarray(chosen, dtype=np.int64)
     pairs = np.asarray(places, dtype=np.int64).reshape(-1, 2)
-    found = _take(pairs, index, -1).astype(np.int64)
-    return found.reshape(*shape, 2)
+    return _take(pairs, index, -1).reshape(*shape, 2)
+
+
+def usage_of(
+    chosen: list[int], used: array[float], shape: tuple[int, ...]
+) -> npt.NDArray[np.float64]:
+    """(cost in USD, tokens) of each chosen row, NaN where nobody said."""
+    index = np.asarray(chosen, dtype=np.int64)
+    pairs = np.asarray(used, dtype=np.float64).reshape(-1, 2)
+    return _take(pairs, index, np.nan).reshape(*shape, 2)
 
 
 def name_conflicts(plan: Plan, cases: Sequence[CaseRow], scores: Scores) -> tuple[Conflict, ...]:

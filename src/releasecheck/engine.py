@@ -1,0 +1,339 @@
+"""Run one shard's trials: ask the target, put the answer on record, then let the judges read it.
+
+An output is on disk before any judge sees it (G-06), and every judge of a trial reads the same bytes. A
+batch is a few cases: the unit of syncing to disk and of stopping. Memory grows with the trials in flight.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from releasecheck.canonical import JsonProblem, digest
+from releasecheck.model.failure import Failure, failure
+from releasecheck.model.record import OutputRecord, ScoreRecord
+from releasecheck.model.score import JudgeFailed, NotApplicable, Pending, Scored
+from releasecheck.ports import Answered, JudgeAsk, JudgeCase, TargetCall, TargetFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from releasecheck.canonical import Json
+    from releasecheck.model.case import Case
+    from releasecheck.model.score import JudgeAnswer
+    from releasecheck.ports import Clock, Judge, LedgerWriter, Progress, Target
+    from releasecheck.redact import Redactor
+
+StopReason: TypeAlias = Literal["interrupted", "time_budget", "cost_budget", "target_unusable"]
+HOPELESS: Final = 10
+"""The same failure that retrying cannot mend, this many times in a row, ends the shard early."""
+FIRST_REVISION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An answer that is on record already."""
+
+    output: Json
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What is left to do for one (case, trial)."""
+
+    case: Case
+    trial: int
+    batch: int
+    """Its batch in the shard, 0-based; stopping happens between batches."""
+    stored: Stored | None
+    """None: the target must be asked."""
+    judges: tuple[str, ...]
+    """Who has not scored yet."""
+
+
+@dataclass(slots=True)
+class Stop:
+    """A request to take no more trials; the first reason stays."""
+
+    reason: StopReason | None = None
+
+    def request(self, reason: StopReason) -> None:
+        """Ask to stop."""
+        if self.reason is None:
+            self.reason = reason
+
+
+@dataclass(slots=True)
+class Spent:
+    """What the shards of this process, and earlier attempts, have cost so far."""
+
+    cost_usd: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a shard stops by itself, between batches."""
+
+    until: float | None = None
+    """On the clock's monotonic scale; None is no limit."""
+    cost_usd: float | None = None
+    """Against `Shard.spent`; None is no limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Everything a shard needs to run."""
+
+    run_id: str
+    index: int
+    attempt: int
+    trials: Iterator[Trial]
+    total: int
+    """Number of `trials`."""
+    target: Target | None
+    """None: only stored outputs are judged."""
+    judges: Mapping[str, Judge]
+    ledger: LedgerWriter
+    clock: Clock
+    redactor: Redactor
+    progress: Progress
+    stop: Stop
+    limits: Limits
+    spent: Spent
+    workers: int
+    """Trials in flight; the target and judges keep their own limits below it."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a shard did."""
+
+    done: int = 0
+    failed: int = 0
+    """Trials whose target call failed."""
+    calls: int = 0
+    """Target calls, retries included."""
+    codes: dict[str, int] = field(default_factory=dict)
+    """Failures by code."""
+
+
+async def run_shard(shard: Shard) -> Tally:
+    """Work through the trials until they are done or a stop is asked for.
+
+    The caller closes the ledger. Errors of the ledger end everything at once: a record that cannot
+    be written must not be worked around.
+    """
+    run = _Run(shard)
+    syncer = asyncio.create_task(run.sync_batches())
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(max(1, min(shard.workers, shard.total))):
+                group.create_task(run.work())
+    except BaseExceptionGroup as errors:
+        # One cause is enough to act on; the rest are its echoes in other workers.
+        raise _first(errors) from None
+    finally:
+        run.finished.set()
+        await syncer
+    return run.tally
+
+
+def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    error: BaseException = errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+class _Run:
+    """State shared by the workers of one shard; all in one thread."""
+
+    def __init__(self, shard: Shard) -> None:
+        self.shard = shard
+        self.tally = Tally()
+        self.finished = asyncio.Event()
+        self._batch = -1
+        self._open: dict[int, int] = {}
+        self._batch_done = asyncio.Event()
+        self._hopeless: tuple[str, int] = ("", 0)
+
+    async def work(self) -> None:
+        while (trial := self._next()) is not None:
+            await self._do(trial)
+            self._open[trial.batch] -= 1
+            if not self._open[trial.batch]:
+                del self._open[trial.batch]
+                self._batch_done.set()
+            self.tally.done += 1
+            self.shard.progress.case_done(
+                self.shard.index, self.tally.done, self.shard.total, self.tally.failed
+            )
+
+    def _next(self) -> Trial | None:
+        stop = self.shard.stop
+        if stop.reason is not None:
+            return None
+        trial = next(self.shard.trials, None)
+        if trial is None:
+            return None
+        if trial.batch != self._batch:
+            self._check_limits()
+            if stop.reason is not None:
+                return None
+            self._batch = trial.batch
+        self._open[trial.batch] = self._open.get(trial.batch, 0) + 1
+        return trial
+
+    def _check_limits(self) -> None:
+        limits, stop = self.shard.limits, self.shard.stop
+        if limits.until is not None and self.shard.clock.monotonic() >= limits.until:
+            stop.request("time_budget")
+        if limits.cost_usd is not None and self.shard.spent.cost_usd >= limits.cost_usd:
+            stop.request("cost_budget")
+
+    async def sync_batches(self) -> None:
+        """Put finished batches on the disk, one sync at a time, without holding up the trials."""
+        while not self.finished.is_set():
+            waiting = {
+                asyncio.ensure_future(self._batch_done.wait()),
+                asyncio.ensure_future(self.finished.wait()),
+            }
+            _, open_waits = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            for wait in open_waits:
+                wait.cancel()
+            if self._batch_done.is_set():
+                self._batch_done.clear()
+                await asyncio.to_thread(self.shard.ledger.sync)
+
+    async def _do(self, trial: Trial) -> None:
+        stored = trial.stored
+        if stored is None:
+            stored = await self._ask(trial)
+        if stored is None:
+            return
+        for judge in trial.judges:
+            await self._judge(trial, stored, judge)
+
+    async def _ask(self, trial: Trial) -> Stored | None:
+        shard, case = self.shard, trial.case
+        if shard.target is None:
+            return None
+        key = f"{shard.run_id}:{case.id}#t{trial.trial}"
+        call = TargetCall(case.id, trial.trial, case.input, case.tags, case.metadata, key)
+        answer = await shard.target.answer(call)
+        self.tally.calls += answer.calls
+        shard.spent.cost_usd += answer.usage.cost_usd or 0.0
+        match answer:
+            case Answered():
+                return self._record_answer(trial, answer)
+            case TargetFailed():
+                self._record_failure(trial, answer.failure, answer)
+                return None
+
+    def _record_answer(self, trial: Trial, answer: Answered) -> Stored | None:
+        shard = self.shard
+        output, notes = answer.output, answer.notes
+        redacted = shard.redactor.value(output)
+        if redacted != output:
+            output, notes = redacted, (*notes, "redacted")
+        try:
+            output_digest = digest(output)
+        except JsonProblem as problem:
+            broken = failure("target", "target", "not_json", str(problem))
+            self._record_failure(trial, broken, TargetFailed(broken, answer.usage, answer.calls))
+            return None
+        self._hopeless = ("", 0)
+        trace_id = answer.trace_id
+        shard.ledger.append(
+            OutputRecord(
+                case=trial.case.id,
+                trial=trial.trial,
+                attempt=shard.attempt,
+                output=output,
+                output_digest=output_digest,
+                failure=None,
+                latency_ms=round(answer.latency_ms, 3),
+                usage=answer.usage,
+                trace_id=None if trace_id is None else shard.redactor.text(trace_id),
+                at=shard.clock.now(),
+                calls=answer.calls,
+                notes=notes,
+            )
+        )
+        return Stored(output, output_digest)
+
+    def _record_failure(self, trial: Trial, failed: Failure, answer: TargetFailed) -> None:
+        shard, tally = self.shard, self.tally
+        tally.failed += 1
+        tally.codes[failed.code] = tally.codes.get(failed.code, 0) + 1
+        if tally.codes[failed.code] == 1:
+            shard.progress.note(f"first {failed.code} ({failed.cls}): {failed.message}")
+        shard.ledger.append(
+            OutputRecord(
+                case=trial.case.id,
+                trial=trial.trial,
+                attempt=shard.attempt,
+                output=None,
+                output_digest=None,
+                failure=failed,
+                latency_ms=None,
+                usage=answer.usage,
+                trace_id=None,
+                at=shard.clock.now(),
+                calls=answer.calls,
+            )
+        )
+        hopeless = failed.cls == "config" and not failed.retryable
+        code, run = self._hopeless
+        self._hopeless = (
+            (failed.code, run + 1 if code == failed.code else 1) if hopeless else ("", 0)
+        )
+        if self._hopeless[1] >= HOPELESS:
+            shard.stop.request("target_unusable")
+
+    async def _judge(self, trial: Trial, stored: Stored, judge: str) -> None:
+        shard, case = self.shard, trial.case
+        ask = JudgeAsk(
+            case=JudgeCase(
+                case.id, case.input, case.expected, case.metadata, case.tags, case.split
+            ),
+            trial=trial.trial,
+            output=stored.output,
+            output_digest=stored.digest,
+            run_id=shard.run_id,
+            judge=judge,
+            idempotency_key=f"{shard.run_id}:{case.id}#t{trial.trial}:{judge}:{stored.digest}",
+        )
+        judged = await shard.judges[judge].judge(ask)
+        answer = judged.answer
+        shard.spent.cost_usd += judged.usage.cost_usd or 0.0
+        shard.ledger.append(
+            ScoreRecord(
+                case=case.id,
+                trial=trial.trial,
+                judge=judge,
+                output_digest=stored.digest,
+                score=self._redacted(answer),
+                ticket=answer.ticket if isinstance(answer, Pending) else None,
+                usage=judged.usage,
+                revision=FIRST_REVISION,
+                at=shard.clock.now(),
+            )
+        )
+
+    def _redacted(self, answer: JudgeAnswer) -> JudgeAnswer:
+        redactor = self.shard.redactor
+        if not redactor.active:
+            return answer
+        match answer:
+            case Scored(value, reason) if reason is not None:
+                return Scored(value, redactor.text(reason))
+            case NotApplicable(reason):
+                return NotApplicable(redactor.text(reason))
+            case JudgeFailed(failed) if failed.message is not None:
+                text = redactor.text(failed.message)
+                return JudgeFailed(failure(failed.cls, failed.stage, failed.code, text,
+                                           retryable=failed.retryable))  # fmt: skip
+        return answer
