@@ -43,7 +43,7 @@ lint: ## style, formatting, types and the layers of the architecture
 	@echo "lint: types"
 	@$(BIN)/mypy
 	@echo "lint: layers"
-	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/lint-imports --no-cache --no-logo
 
 setup: ## the virtual environment .venv, with what demo and tests need
 	@sh .ci/setup dev
