@@ -179,19 +179,21 @@ class _Run:
         if trial is None:
             return None
         if trial.batch != self._batch:
-            self._check_limits()
-            if stop.reason is not None:
+            reason = self._limit_reached()
+            if reason is not None:
+                stop.request(reason)
                 return None
             self._batch = trial.batch
         self._open[trial.batch] = self._open.get(trial.batch, 0) + 1
         return trial
 
-    def _check_limits(self) -> None:
-        limits, stop = self.shard.limits, self.shard.stop
+    def _limit_reached(self) -> StopReason | None:
+        limits = self.shard.limits
         if limits.until is not None and self.shard.clock.monotonic() >= limits.until:
-            stop.request("time_budget")
+            return "time_budget"
         if limits.cost_usd is not None and self.shard.spent.cost_usd >= limits.cost_usd:
-            stop.request("cost_budget")
+            return "cost_budget"
+        return None
 
     async def sync_batches(self) -> None:
         """Put finished batches on the disk, one sync at a time, without holding up the trials."""

@@ -17,6 +17,8 @@ MEASURED = (SCORED, NOT_APPLICABLE)
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
+    """Which output counts, per (case, trial)."""
+
     row: list[int]
     """Per (case, trial): the row that counts, -1 for none."""
     digest: list[int]
@@ -25,6 +27,7 @@ class Outputs:
 
 
 def choose_outputs(plan: Plan, cases: int, rows: Rows) -> Outputs:
+    """The lowest attempt that succeeded, else the failure of the highest."""
     size = cases * plan.trials
     chosen, last_failure = [-1] * size, [-1] * size
     repeated: dict[int, list[int]] = {}
@@ -80,6 +83,8 @@ def _usable(
 
 @dataclass(frozen=True, slots=True)
 class Scores:
+    """Which score counts, per pair."""
+
     row: list[int]
     """Per pair: the row that counts, -1 for none."""
     conflicts: dict[tuple[int, int, float], None]
@@ -90,6 +95,7 @@ class Scores:
 
 
 def choose_scores(plan: Plan, outputs: Outputs, rows: Rows) -> Scores:
+    """Among the scores of the output that counts: measured, missing, pending, failed."""
     judges = len(plan.judges)
     best = [-1] * (len(outputs.row) * judges)
     unsettled: dict[int, list[int]] = {}

@@ -250,8 +250,8 @@ def read_all(
         mark = reader.rows.mark()
         count = reader.read(source, index, header)
         found = FileSeen(
-            source.name, header.shard, header.attempt, count, source.digest, source.ended,
-            source.torn, index,
+            source.name, header.shard, header.attempt, count, source.digest, source.ended, source.torn,
+            source.stopped, index,
         )  # fmt: skip
         earlier = seen.get((header.shard, header.attempt))
         if earlier is None:
