@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -156,6 +158,8 @@ if sys.platform != "win32":  # Windows has none of these signals, shells and des
         reader, writer = os.pipe()
         os.set_blocking(writer, False)
         with subprocess.Popen(command(PRINT_A_LOT + "    return 0"), stdout=writer) as process:
+            while select.select([], [writer], [], 0)[1]:  # until the pipe is full
+                time.sleep(0.01)
             os.close(writer)
             with os.fdopen(reader, "rb") as output:
                 lines = output.read().splitlines()
