@@ -34,8 +34,17 @@ class JsonProblem(ReleaseCheckError, ValueError):
 
     exit_code = 3
 
-    def __init__(self, message: str, *, line: int | None = None, column: int | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        line: int | None = None,
+        column: int | None = None,
+        beyond_limits: bool = False,
+    ) -> None:
         self.message, self.line, self.column = message, line, column
+        self.beyond_limits = beyond_limits
+        """Legal JSON, but deeper or with larger integers than what is read here."""
         super().__init__(message)
 
 
@@ -74,7 +83,7 @@ def _read_int(text: str) -> int:
             f"the integer {text[:24]}{'...' if len(text) > 24 else ''} is beyond 2^53 - 1, where JSON "
             "readers disagree; write it as text"
         )
-        raise JsonProblem(message)
+        raise JsonProblem(message, beyond_limits=True)
     return int(text)
 
 
@@ -140,14 +149,14 @@ def parse_json(text: str | bytes) -> Json:
     # Only a text with very many brackets can be too deep, so the slow count is rarely needed.
     if text.count("[") + text.count("{") > MAX_DEPTH and _too_deep(text):
         message = f"nested deeper than {MAX_DEPTH} levels"
-        raise JsonProblem(message)
+        raise JsonProblem(message, beyond_limits=True)
     try:
         value = _decoder.decode(text)
     except json.JSONDecodeError as error:
         raise JsonProblem(error.msg, line=error.lineno, column=error.colno) from None
     except RecursionError:
         message = f"nested deeper than {MAX_DEPTH} levels"
-        raise JsonProblem(message) from None
+        raise JsonProblem(message, beyond_limits=True) from None
     if "\\u" in text and ("\\ud" in text or "\\uD" in text):
         value = clean_value(value)
     return value
