@@ -1,0 +1,1 @@
+"""What targets and judges share: one HTTP client, processes, the Python worker, one failure classifier."""
