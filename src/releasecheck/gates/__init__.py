@@ -1,0 +1,10 @@
+"""From scores and a baseline to outcomes and a verdict (contract section 6).
+
+A gate passes only when it compared what it promised to compare. Every question that can end in a refusal
+is asked before the rule, in one fixed order, and the first "no" decides.
+"""
+
+from releasecheck.gates.changes import case_changes, flips, incomplete
+from releasecheck.gates.outcomes import decide, verdict
+
+__all__ = ["case_changes", "decide", "flips", "incomplete", "verdict"]

@@ -1,0 +1,239 @@
+"""What a gate may decide on, or the refusal: the questions of contract section 6, in their order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from releasecheck.model.table import FAILED, MISSING, PENDING
+from releasecheck.stats import UNREPORTED, count_of, exact, names, plain, quote, verdicts
+
+if TYPE_CHECKING:
+    from releasecheck.gates.subject import Subject
+    from releasecheck.model.plan import Plan
+    from releasecheck.model.scorecard import Outcome
+    from releasecheck.model.table import Baseline, Flags, ScoreTable
+    from releasecheck.stats import Column
+    from releasecheck.stats.pairing import Indices
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The gate cannot decide."""
+
+    outcome: Outcome
+    reason: str
+    """One sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The candidate's side: complete, with at least one value."""
+
+    rows: Indices
+    """The gate's cases, as indices into the table."""
+    col: Column
+    """Their values, in the order of `rows`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Both sides of a comparison, case by case."""
+
+    rows: Indices
+    """The compared cases, as indices into the candidate's table."""
+    now: Column
+    before: Column
+    lost: tuple[str, ...]
+    """Scored in the baseline, not applicable now: not compared (G-10)."""
+
+
+def measured(subject: Subject, table: ScoreTable, plan: Plan) -> Measured | Refusal:
+    """The candidate's complete values, or why there are none."""
+    whole = subject.column(table)
+    if whole is None:
+        message = f"gate {subject.gate.id}: the score table has no judge {subject.gate.metric}"
+        raise ValueError(message)
+    rows = np.flatnonzero(subject.selects(table.cases))
+    if rows.size == 0:
+        if plan.mode != "full":
+            reason = f"the {plan.mode} plan holds none of this gate's cases"
+            return Refusal("not_selected", reason)
+        return Refusal("blocked_missing", "the plan holds none of this gate's cases")
+    col = whole.take(rows)
+    gap = _gap(subject, col)
+    if gap is not None:
+        return Refusal("blocked_missing", gap)
+    if not col.has_value.any():
+        return _nothing_applies(subject, table, plan, rows)
+    undecided = _without_verdict(subject, col)
+    if undecided is not None:
+        return Refusal("blocked_missing", undecided)
+    return Measured(rows, col)
+
+
+def shared(
+    subject: Subject,
+    candidate: Measured,
+    table: ScoreTable,
+    plan: Plan,
+    baseline: Baseline | None,
+    matched: Indices,
+) -> Shared | Refusal:
+    """Both sides over the cases they share, or why they cannot be compared.
+
+    `matched` gives for each case of the table the index of the same content in the baseline, or -1.
+    """
+    if baseline is None:
+        return _no_baseline(plan)
+    if not baseline.finalized:
+        reason = f"baseline run {quote(baseline.run_id)} is not finalized"
+        return Refusal("not_comparable", reason)
+    metric = subject.gate.metric
+    whole = subject.column(baseline.table)
+    if whole is None:
+        return Refusal("not_comparable", f"the baseline has no judge {metric}")
+    partners = matched[candidate.rows]
+    # Cases that have left the split count as much as cases that have come into it, so that moving
+    # cases between splits is seen as lost coverage.
+    own = subject.selects(baseline.table.cases)
+    own[partners[partners >= 0]] = True
+    gap = _gap(subject, whole.take(np.flatnonzero(own)))
+    if gap is not None:
+        return Refusal("blocked_missing", f"its baseline is incomplete: {gap}")
+    if subject.judge is not None:
+        then = baseline.judge_digests.get(metric)
+        if then != subject.judge.digest:
+            reason = (
+                f"judge {metric} is not the one that scored the baseline: its digest is "
+                f"{subject.judge.digest[:19]}, there it was {then[:19] if then else 'not recorded'}"
+            )
+            return Refusal("not_comparable", reason)
+    return _overlapping(subject, candidate, table, plan, whole, own & whole.has_value, partners)
+
+
+def _overlapping(
+    subject: Subject,
+    candidate: Measured,
+    table: ScoreTable,
+    plan: Plan,
+    baseline: Column,
+    baseline_scored: Flags,
+    partners: Indices,
+) -> Shared | Refusal:
+    scored_now = candidate.col.has_value
+    known = partners >= 0
+    scored_before = np.zeros_like(known)
+    scored_before[known] = baseline_scored[partners[known]]
+    both = scored_now & scored_before
+    lost = tuple(
+        table.cases[row].id for row in candidate.rows[scored_before & ~scored_now].tolist()
+    )
+    compared = int(both.sum())
+    # A partial plan never means to hold all of the baseline's cases.
+    if plan.mode == "full":
+        base, whose = int(baseline_scored.sum()), "the baseline's {} scored cases"
+    else:
+        base, whose = int((scored_now | scored_before).sum()), "the {} planned cases"
+    least = plan.baseline_rule.min_overlap
+    if compared < exact(least) * base:
+        reason = (
+            f"only {compared} of {whose.format(base)} can be compared, at least "
+            f"{plain(least)} of them must be{lost_note(lost)}"
+        )
+        return Refusal("not_comparable", reason)
+    if compared == 0:
+        reason = "no case with the same content was scored both here and in the baseline"
+        return Refusal("not_comparable", reason)
+    pair = Shared(
+        candidate.rows[both],
+        candidate.col.take(np.flatnonzero(both)),
+        baseline.take(partners[both]),
+        lost,
+    )
+    undecided = _without_verdict(subject, pair.before)
+    if undecided is not None:
+        return Refusal("blocked_missing", f"its baseline is incomplete: {undecided}")
+    return pair
+
+
+def lost_note(lost: tuple[str, ...]) -> str:
+    """What to add to a sentence about a comparison that left cases out."""
+    if not lost:
+        return ""
+    cases = "case" if len(lost) == 1 else "cases"
+    are = "is" if len(lost) == 1 else "are"
+    return f"; {len(lost)} {cases} scored in the baseline {are} not applicable now: {names(lost)}"
+
+
+def _no_baseline(plan: Plan) -> Refusal:
+    if plan.baseline is not None:
+        # Named and gone is not the same as never there: bootstrap is for the latter alone.
+        run = quote(plan.baseline.run_id)
+        return Refusal("not_comparable", f"the plan's baseline, run {run}, is not there")
+    if plan.baseline_rule.on_missing == "bootstrap":
+        return Refusal("bootstrap", "there is no baseline yet, and nothing was compared")
+    return Refusal("not_comparable", "there is no baseline to compare with")
+
+
+def _nothing_applies(subject: Subject, table: ScoreTable, plan: Plan, rows: Indices) -> Refusal:
+    cases = [table.cases[row] for row in rows.tolist()]
+    if plan.mode != "full" and not subject.applies_to_any(cases):
+        reason = f"the {plan.mode} plan holds no case that judge {subject.gate.metric} applies to"
+        return Refusal("not_selected", reason)
+    reason = (
+        f"nothing was measured: judge {subject.gate.metric} is not applicable to any of "
+        f"{len(cases)} case{'' if len(cases) == 1 else 's'}"
+    )
+    return Refusal("blocked_missing", reason)
+
+
+def _gap(subject: Subject, col: Column) -> str | None:
+    """`3 of 84 cases have no score (2 failed, 1 missing)`; None when every case is complete.
+
+    A case with several trials counts once, by the first of its reasons.
+    """
+    expected = col.expected
+    lacking = expected & ~col.scored
+    cases = int(lacking.any(axis=1).sum())
+    if cases == 0:
+        return None
+    rest = lacking.any(axis=1)
+    parts = []
+    failed = 0
+    for code, word in (
+        (FAILED, "failed"),
+        (MISSING, "missing"),
+        (PENDING, "pending"),
+        (UNREPORTED, "not reported"),
+    ):
+        here = rest & (lacking & (col.state == code)).any(axis=1)
+        rest &= ~here
+        if here.any():
+            parts.append(f"{int(here.sum())} {word}")
+        if code == FAILED:
+            failed = int((lacking & (col.state == FAILED) & col.target_failed).any(axis=1).sum())
+    total = int(expected.any(axis=1).sum())
+    have = "has" if cases == 1 else "have"
+    sentence = f"{count_of(cases, total)} {have} no {subject.noun} ({', '.join(parts)})"
+    if failed:
+        sentence += f"; in {failed} of them the target itself failed"
+        if subject.gate.on_target_failure == "count_as_fail":
+            sentence += f", and the worst value of {subject.gate.metric} is not known"
+    return sentence
+
+
+def _without_verdict(subject: Subject, col: Column) -> str | None:
+    """Why a rule about passing cases cannot be applied to these complete scores, if so."""
+    if not subject.needs_verdicts:
+        return None
+    if not subject.has_pass_mark:
+        return f"{subject.gate.metric} has no `pass_at`, so no case passes or fails"
+    unknown = int(((verdicts(col, subject.pass_rule) < 0) & col.has_value).sum())
+    if unknown == 0:
+        return None
+    cases = count_of(unknown, int(col.has_value.sum()))
+    rule = subject.pass_rule
+    return f"{cases} {'has' if unknown == 1 else 'have'} too few scored trials to pass or fail by `{rule}`"

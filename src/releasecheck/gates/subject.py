@@ -1,0 +1,115 @@
+"""What a gate is about: its cases, its metric, which way is worse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from releasecheck.model.suite import BUILTIN_METRICS, RankJudge, SimilarityJudge, YesNoJudge
+from releasecheck.stats import column, has_pass_mark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from releasecheck.model.plan import Plan, PlannedJudge
+    from releasecheck.model.suite import GateSpec, When
+    from releasecheck.model.table import CaseRow, Flags, ScoreTable
+    from releasecheck.stats import Column
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A gate with the judge behind its metric."""
+
+    gate: GateSpec
+    judge: PlannedJudge | None
+    """None for a built-in metric."""
+
+    @classmethod
+    def of(cls, gate: GateSpec, plan: Plan) -> Subject:
+        """Find the gate's judge in the plan.
+
+        Raises:
+            ValueError: the metric is neither a judge of the plan nor built in; `plan` refuses that.
+        """
+        judge = next((judge for judge in plan.judges if judge.id == gate.metric), None)
+        if judge is None and gate.metric not in BUILTIN_METRICS:
+            message = f"gate {gate.id}: {gate.metric} is neither a judge nor a built-in metric"
+            raise ValueError(message)
+        return cls(gate, judge)
+
+    @property
+    def noun(self) -> str:
+        """What a case without a value lacks."""
+        return "score" if self.judge is not None else self.gate.metric
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether a rise is the regression; built-in metrics all measure badness (B86)."""
+        return self.judge is None or self.judge.spec.better == "lower"
+
+    @property
+    def pass_rule(self) -> str:
+        """How several trials make a case pass."""
+        return "majority" if self.judge is None else self.judge.spec.pass_rule
+
+    @property
+    def has_pass_mark(self) -> bool:
+        """Whether cases pass or fail by this metric."""
+        return self.judge is not None and has_pass_mark(self.judge.spec)
+
+    @property
+    def needs_verdicts(self) -> bool:
+        """Whether the rule is about passing cases."""
+        rule = self.gate.no_regression
+        return (
+            self.gate.require is not None
+            or self.gate.stat == "pass_rate"
+            or (rule is not None and rule.max_new_failures is not None)
+        )
+
+    @property
+    def needs_values(self) -> bool:
+        """Whether the rule is about values."""
+        return self.gate.require is None and self.gate.stat != "pass_rate"
+
+    def column(self, table: ScoreTable) -> Column | None:
+        """The metric in a table, failures of the target counted as the gate says.
+
+        The same on both sides of a comparison: it is one metric. A judge whose worst value nobody
+        knows has none to count, so there such a failure stays a failure.
+        """
+        col = column(table, self.gate.metric)
+        if col is None or self.judge is None or self.gate.on_target_failure == "refuse":
+            return col
+        worst = 1.0 if self.lower_is_better else 0.0
+        bounded = isinstance(self.judge.spec, YesNoJudge | SimilarityJudge | RankJudge)
+        return col.count_failures_as(worst) if bounded or not self.needs_values else col
+
+    def selects(self, cases: Iterable[CaseRow]) -> Flags:
+        """Which cases are the gate's: of its split, and chosen by its tags and ids."""
+        chosen = self.gate.cases
+        tags = None if chosen is None or chosen.tags is None else frozenset(chosen.tags)
+        ids = None if chosen is None or chosen.ids is None else frozenset(chosen.ids)
+        split = self.gate.split
+        return np.array(
+            [
+                (split in {"all", row.split})
+                and (tags is None or not tags.isdisjoint(row.tags))
+                and (ids is None or row.id in ids)
+                for row in cases
+            ],
+            dtype=np.bool_,
+        )
+
+    def applies_to_any(self, cases: Iterable[CaseRow]) -> bool:
+        """Whether the judge's own `when` leaves any of these cases, as far as tags and split say."""
+        when = None if self.judge is None else self.judge.spec.when
+        return when is None or any(_applies(when, row) for row in cases)
+
+
+def _applies(when: When, row: CaseRow) -> bool:
+    tagged = when.tags is None or not frozenset(when.tags).isdisjoint(row.tags)
+    return tagged and when.split in {None, row.split}

@@ -1,0 +1,45 @@
+"""Which case of an earlier run is which case of this one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from releasecheck.model.table import CaseRow
+
+Indices: TypeAlias = npt.NDArray[np.int64]
+
+
+def match_cases(cases: Sequence[CaseRow], earlier: Sequence[CaseRow]) -> Indices:
+    """For each case the index of the same content in `earlier`, or -1.
+
+    The same id with the same digest comes first. What is left on both sides matches by digest where
+    that content is there exactly once on either side: a renamed case. Two identical questions cannot
+    be told apart and are not matched. An id with other content is never a match.
+    """
+    found = np.full(len(cases), -1, dtype=np.int64)
+    by_id = {row.id: index for index, row in enumerate(earlier)}
+    taken: set[int] = set()
+    for index, row in enumerate(cases):
+        there = by_id.get(row.id)
+        if there is not None and earlier[there].digest == row.digest:
+            found[index] = there
+            taken.add(there)
+    if len(taken) == len(earlier) or len(taken) == len(cases):
+        return found
+    here, before = Counter(row.digest for row in cases), Counter(row.digest for row in earlier)
+    by_digest = {
+        row.digest: index
+        for index, row in enumerate(earlier)
+        if index not in taken and before[row.digest] == 1
+    }
+    for index, row in enumerate(cases):
+        if found[index] < 0 and here[row.digest] == 1:
+            found[index] = by_digest.get(row.digest, -1)
+    return found

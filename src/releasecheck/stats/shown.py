@@ -1,0 +1,80 @@
+"""How numbers and untrusted names appear in sentences: never rounded across a threshold (B88)."""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from releasecheck.stats.exact import exact
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_DIGITS: Final = 4
+_MOST_DIGITS: Final = 40
+LONGEST_NAME: Final = 80
+NAMES_SHOWN: Final = 5
+
+
+def show(value: float | Fraction, *against: float | Fraction | None, percent: bool = False) -> str:
+    """`value` to four significant digits, or as many as keep it on its side of every mark.
+
+    Marks are the numbers in `against` (None is no mark) and the round ones, 0 and 1 (100 %): a number
+    is shown as equal to a mark only if it is. With `percent` a share is shown in percent. Whole digits
+    before the point are always kept.
+    """
+    scale = 100 if percent else 1
+    number = exact(value) * scale
+    marks = [exact(mark) * scale for mark in against if mark is not None]
+    marks += [Fraction(0), Fraction(scale)]
+    unit = " %" if percent else ""
+    for digits in range(_DIGITS, _MOST_DIGITS + 1):
+        rounded = _rounded(number, digits)
+        if all(_sign(Fraction(rounded) - mark) == _sign(number - mark) for mark in marks):
+            return _text(rounded) + unit
+    mark = min(marks, key=lambda mark: abs(mark - number))
+    side = "below" if number < mark else "above"
+    return f"just {side} {_text(_rounded(mark, _MOST_DIGITS))}{unit}"
+
+
+def plain(number: float) -> str:
+    """A number as it was written: its shortest decimal, without a trailing `.0`."""
+    return _text(Decimal(repr(float(number))))
+
+
+def quote(name: str) -> str:
+    """An untrusted name in quotes: control and format characters escaped, at most 80 characters."""
+    escaped = repr(name)[1:-1]
+    if len(escaped) > LONGEST_NAME:
+        escaped = escaped[: LONGEST_NAME - 3] + "..."
+    return f"'{escaped}'"
+
+
+def names(ids: Sequence[str]) -> str:
+    """The first five names, quoted, and how many more there are."""
+    shown = ", ".join(quote(name) for name in ids[:NAMES_SHOWN])
+    more = len(ids) - NAMES_SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def count_of(count: int, total: int) -> str:
+    """`3 of 84 cases`."""
+    return f"{count} of {total} case{'' if total == 1 else 's'}"
+
+
+def _rounded(number: Fraction, digits: int) -> Decimal:
+    whole = len(str(abs(int(number))))
+    context = Context(prec=max(digits, whole if whole <= 15 else 0), rounding=ROUND_HALF_EVEN)
+    return context.divide(Decimal(number.numerator), Decimal(number.denominator))
+
+
+def _text(decimal: Decimal) -> str:
+    if decimal == 0:
+        return "0"
+    stripped = decimal.normalize(Context(prec=1000))
+    return format(stripped, "f" if -6 <= stripped.adjusted() < 15 else "e")
+
+
+def _sign(number: Fraction) -> int:
+    return (number > 0) - (number < 0)
