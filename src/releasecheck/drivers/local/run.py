@@ -1,0 +1,247 @@
+"""`run` and `resume`: the whole way of the data in one process, safe to kill anywhere."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from filelock import FileLock, Timeout
+
+from releasecheck.canonical import dump_document
+from releasecheck.drivers.local.signals import stopping_on_signals
+from releasecheck.engine import Spent
+from releasecheck.errors import Interrupted, NotResumable, UsageError
+from releasecheck.pipeline.execute import (
+    ShardDone,
+    ShardRequest,
+    check_approval,
+    execute_shard,
+    open_tools,
+)
+from releasecheck.pipeline.files import write_whole
+from releasecheck.pipeline.finish import FinishRequest, finish, is_expired
+from releasecheck.pipeline.folders import Bundle, find_root, open_bundle, open_plan
+from releasecheck.pipeline.freezing import make_plan
+from releasecheck.pipeline.preflight import preflight
+from releasecheck.publish import build_failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from releasecheck.pipeline.finish import FinishResult
+    from releasecheck.pipeline.folders import PlanFolder
+    from releasecheck.pipeline.freezing import PlanRequest
+    from releasecheck.pipeline.world import World
+
+LOCK: Final = ".lock"
+REPLACING: Final = ".replacing"
+"""Stands in `out/` while an old bundle makes room for a new one."""
+NEW_PLAN: Final = ".new-plan"
+SHARDS_AT_ONCE: Final = 2
+"""Two overlap, so that the last slow case of one shard does not leave the target idle."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How to carry a run through."""
+
+    close: bool = False
+    repair: int = 0
+    approved_by: str | None = None
+    time_budget_s: float | None = None
+
+
+async def run(request: PlanRequest, out: Path, options: RunOptions, world: World) -> FinishResult:
+    """Plan, run every shard, and finish, into the bundle `out`.
+
+    Raises:
+        NotResumable: `out` holds an open run, or something that is no bundle.
+        Interrupted: a signal came; what was recorded can be resumed.
+        ReleaseCheckError: as its class says; `out/failure.json` says it too once there is a plan.
+    """
+    bundle = Bundle(out)
+    _check_replaceable(bundle)
+    with _locked(out):
+        _check_replaceable(bundle)
+        folder = _plan_into(bundle, request, options, world)
+        with _failure_recorded(bundle, folder, world):
+            return await _carry_through(bundle, folder, options, world)
+
+
+async def resume(out: Path, options: RunOptions, world: World) -> FinishResult:
+    """Carry an interrupted run on from its ledger; a final one is only read again.
+
+    Raises:
+        NotResumable: there is no run in `out`.
+    """
+    open_bundle(out)
+    with _locked(out):
+        bundle, folder = open_bundle(out)
+        if bundle.finalized:
+            return await finish(_finish_request(bundle, options), world)
+        with _failure_recorded(bundle, folder, world):
+            return await _carry_through(bundle, folder, options, world)
+
+
+def _plan_into(
+    bundle: Bundle, request: PlanRequest, options: RunOptions, world: World
+) -> PlanFolder:
+    """Freeze and check the plan beside an old bundle, which makes room only when both succeeded."""
+    waiting_room = bundle.path / NEW_PLAN
+    shutil.rmtree(waiting_room, ignore_errors=True)
+    try:
+        planned = make_plan(request, world, waiting_room, placed_at=bundle.plan)
+        check_approval(planned.plan, options.approved_by)
+        preflight(planned.plan, planned.loaded.root, world.environment)
+    except BaseException:
+        shutil.rmtree(waiting_room, ignore_errors=True)
+        raise
+    _make_room(bundle)
+    waiting_room.replace(bundle.plan)
+    (bundle.path / REPLACING).unlink(missing_ok=True)
+    return open_plan(bundle.plan)
+
+
+async def _carry_through(
+    bundle: Bundle, folder: PlanFolder, options: RunOptions, world: World
+) -> FinishResult:
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101 - a coroutine always runs in a task
+    if not is_expired(folder, world.clock.now()):
+        with stopping_on_signals(world.stop, task, world.progress):
+            try:
+                await _run_shards(bundle, folder, options, world)
+            except asyncio.CancelledError:
+                if world.stop.reason != "interrupted":
+                    raise
+                task.uncancel()
+    if world.stop.reason == "interrupted":
+        await finish(_finish_request(bundle, RunOptions()), world)
+        message = (
+            f"interrupted; what was recorded is in {bundle.path} - carry on with "
+            f"`releasecheck resume {bundle.path}`"
+        )
+        raise Interrupted(message)
+    return await finish(_finish_request(bundle, options), world)
+
+
+def _finish_request(bundle: Bundle, options: RunOptions) -> FinishRequest:
+    return FinishRequest(
+        plan=bundle.plan,
+        results=(),
+        out=bundle.path,
+        close=options.close,
+        repair=options.repair,
+        approved_by=options.approved_by,
+    )
+
+
+async def _run_shards(
+    bundle: Bundle, folder: PlanFolder, options: RunOptions, world: World
+) -> list[ShardDone]:
+    plan = folder.plan
+    check_approval(plan, options.approved_by)
+    preflight(plan, find_root(folder, world.cwd), world.environment)
+    budget = plan.budget
+    seconds = [
+        limit for limit in (options.time_budget_s, budget and budget.time) if limit is not None
+    ]
+    until = world.clock.monotonic() + min(seconds) if seconds else None
+    spent, gate = Spent(), asyncio.Semaphore(SHARDS_AT_ONCE)
+
+    async with open_tools(folder, world, "all", share=1) as tools:
+
+        async def one(index: int) -> ShardDone:
+            async with gate:
+                return await execute_shard(
+                    folder,
+                    ShardRequest(index, bundle.results),
+                    world,
+                    tools,
+                    until=until,
+                    spent=spent,
+                    cost_usd=None if budget is None else budget.cost_usd,
+                )
+
+        tasks = [asyncio.create_task(one(shard.index)) for shard in plan.shards]
+        try:
+            return await asyncio.gather(*tasks)
+        except BaseException:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            raise
+
+
+def _check_replaceable(bundle: Bundle) -> None:
+    out = bundle.path
+    if out.exists() and not out.is_dir():
+        message = f"{out}: this is a file; name a folder with --out"
+        raise UsageError(message)
+    if not out.exists() or (out / REPLACING).exists():
+        return
+    if bundle.exists():
+        if not bundle.finalized:
+            message = (
+                f"{out}: there is an open run in it; carry it on with `releasecheck resume {out}`, "
+                "or name another folder with --out"
+            )
+            raise NotResumable(message)
+        return
+    visible = sorted(path.name for path in out.iterdir() if path.name not in (LOCK, NEW_PLAN))
+    if visible and visible != ["failure.json"]:
+        message = (
+            f"{out}: it holds {visible[0]!r} and no bundle, so it is not replaced; name an empty folder "
+            "with --out (a bundle is carried on with `releasecheck resume`)"
+        )
+        raise NotResumable(message)
+
+
+def _make_room(bundle: Bundle) -> None:
+    """Remove a finalized bundle; killed in the middle, the marker tells the next run to go on."""
+    (bundle.path / REPLACING).touch()
+    for path in sorted(bundle.path.iterdir()):
+        if path.name in (LOCK, NEW_PLAN, REPLACING):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+@contextmanager
+def _locked(out: Path) -> Iterator[None]:
+    out.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(out / LOCK)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        message = f"{out}: another process is at work on this run; wait for it, or stop it"
+        raise NotResumable(message) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def _failure_recorded(bundle: Bundle, folder: PlanFolder, world: World) -> Iterator[None]:
+    """Write `failure.json` when a run cannot be carried through (S2-46, S2-60)."""
+    try:
+        yield
+    except Interrupted:
+        raise
+    except Exception as error:
+        document = build_failure(
+            error,
+            plan=folder.plan,
+            now=world.clock.now(),
+            redactor=world.redactor(folder.plan),
+            resume=f"releasecheck resume {bundle.path}",
+        )
+        write_whole(bundle.path / "failure.json", [dump_document(document)])
+        raise

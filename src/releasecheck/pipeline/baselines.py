@@ -1,0 +1,251 @@
+"""Baselines: read and verified, pinned into a plan, promoted from a finalized run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from releasecheck.canonical import digest_bytes, dump_document
+from releasecheck.errors import DigestMismatch, Untrusted, UsageError
+from releasecheck.metrics import measure
+from releasecheck.model.base import require_schema
+from releasecheck.model.plan import BaselinePin, PlannedJudge
+from releasecheck.model.results import results_digest
+from releasecheck.model.scorecard import Manifest, Scorecard
+from releasecheck.model.suite import GateSpec
+from releasecheck.model.table import Baseline
+from releasecheck.pipeline.compare import same_metric
+from releasecheck.pipeline.files import parse_document, read_bytes, read_lines, write_whole
+from releasecheck.pipeline.rows import table_of_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from releasecheck.pipeline.folders import PlanFolder
+
+FILES: Final = ("scorecard.json", "results.jsonl", "manifest.json")
+PROMOTION: Final = "promotion.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What metrics need to know of the plan that a baseline was made under."""
+
+    judges: tuple[PlannedJudge, ...]
+    gates: tuple[GateSpec, ...]
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineFiles:
+    """The three files of a baseline, verified against each other."""
+
+    manifest: Manifest
+    scorecard: Scorecard
+    data: dict[str, bytes]
+    """By file name."""
+    baseline: Baseline
+
+    def pin(self, why: str) -> BaselinePin:
+        """Its identity, for a plan."""
+        return BaselinePin(
+            run_id=self.manifest.run_id,
+            plan_digest=self.manifest.plan_digest,
+            commit=_commit(self.manifest),
+            why=why,
+            scorecard_digest=digest_bytes(self.data["scorecard.json"]),
+            results_digest=digest_bytes(self.data["results.jsonl"]),
+            manifest_digest=digest_bytes(self.data["manifest.json"]),
+        )
+
+    def times(self) -> dict[str, float]:
+        """Seconds each case took, over its trials, where known."""
+        import numpy as np
+
+        table = self.baseline.table
+        seconds = np.nansum(table.latency_ms, axis=1) / 1000.0
+        return {
+            case.id: float(spent)
+            for case, spent in zip(table.cases, seconds, strict=True)
+            if spent > 0
+        }
+
+
+def _commit(manifest: Manifest) -> str | None:
+    commit = manifest.context.get("commit")
+    return commit if isinstance(commit, str) else None
+
+
+def has_baseline(folder: Path) -> bool:
+    """Whether anything stands where a baseline would.
+
+    A folder without any of the files is an absent baseline; one with some of them is a broken one.
+    """
+    return any((folder / name).exists() for name in FILES)
+
+
+def read_baseline(folder: Path, why: str) -> BaselineFiles:
+    """Read and verify a baseline folder.
+
+    Raises:
+        UsageError: a file is missing or unreadable.
+        Untrusted: digests do not hold, or its metrics do not follow from its results.
+    """
+    data = {name: read_bytes(folder / name) for name in FILES}
+    return check_baseline(data, str(folder), why)
+
+
+def check_baseline(data: Mapping[str, bytes], where: str, why: str) -> BaselineFiles:
+    """Verify a baseline's three files against each other (see `read_baseline`)."""
+    try:
+        manifest = Manifest.model_validate(_document(data, where, "manifest"))
+        scorecard = Scorecard.model_validate(_document(data, where, "scorecard"))
+        judges = TypeAdapter(tuple[PlannedJudge, ...]).validate_python(manifest.evaluators)
+        gates = TypeAdapter(tuple[GateSpec, ...]).validate_python(manifest.gates)
+    except ValidationError as error:
+        first = error.errors()[0]
+        message = (
+            f"{where}: the baseline's documents are not complete: {first['msg']} at "
+            f"{'.'.join(str(part) for part in first['loc'])}; promote a baseline anew"
+        )
+        raise Untrusted(message) from None
+    rows = list(read_lines(data["results.jsonl"], f"{where}/results.jsonl"))
+    _check_digest(manifest, "scorecard.json", digest_bytes(data["scorecard.json"]), where)
+    _check_digest(manifest, "results.jsonl", _results_digest(rows, where), where)
+    if (scorecard.run_id, scorecard.plan_digest) != (manifest.run_id, manifest.plan_digest):
+        message = f"{where}: its scorecard and its manifest are of different runs"
+        raise Untrusted(message)
+    table = table_of_rows(rows, [judge.id for judge in judges], f"{where}/results.jsonl")
+    baseline = Baseline(
+        run_id=manifest.run_id,
+        commit=_commit(manifest),
+        why=why,
+        scorecard_digest=digest_bytes(data["scorecard.json"]),
+        finalized=manifest.finalized_at is not None,
+        table=table,
+        judge_digests={judge.id: judge.digest for judge in judges},
+    )
+    _check_metrics(baseline, scorecard, Measured(judges, gates, _confidence(manifest)), where)
+    return BaselineFiles(manifest, scorecard, dict(data), baseline)
+
+
+def _confidence(manifest: Manifest) -> float:
+    found = manifest.policy.get("confidence")
+    return float(found) if isinstance(found, int | float) else 0.95
+
+
+def _document(data: Mapping[str, bytes], where: str, kind: str) -> dict[str, Any]:
+    name = f"{kind}.json"
+    if data[name].startswith(b"version https://git-lfs"):
+        message = f"{where}/{name}: this is a Git LFS pointer, not the file; run `git lfs pull`"
+        raise UsageError(message)
+    document = parse_document(data[name], f"{where}/{name}")
+    require_schema(document.get("schema"), kind, path=f"{where}/{name}")
+    return document
+
+
+def _results_digest(rows: list[dict[str, Any]], where: str) -> str:
+    try:
+        return results_digest(rows)
+    except (KeyError, TypeError, AttributeError):
+        message = f"{where}/results.jsonl: a line is no result; promote a baseline anew"
+        raise Untrusted(message) from None
+
+
+def _check_digest(manifest: Manifest, name: str, found: str, where: str) -> None:
+    expected = manifest.files.get(name, "nothing")
+    if found != expected:
+        file = f"{where}/{name}"
+        raise DigestMismatch(file, found=found, expected=expected)
+
+
+def _check_metrics(
+    baseline: Baseline, scorecard: Scorecard, measured: Measured, where: str
+) -> None:
+    """Refuse metrics that do not follow from the results beside them."""
+    known = {
+        (metric.metric, metric.split, metric.stat): metric
+        for metric in measure(baseline.table, measured, None)
+    }
+    for metric in scorecard.metrics:
+        found = known.get((metric.metric, metric.split, metric.stat))
+        if found is None or not same_metric(metric, found):
+            message = (
+                f"{where}: its scorecard says {metric.metric} {metric.stat} in {metric.split} is "
+                f"{metric.value} ({metric.n_scored} of {metric.n_expected}), but its results give "
+                f"{None if found is None else found.value}; the baseline was edited - promote it anew"
+            )
+            raise Untrusted(message)
+    counts = scorecard.counts
+    if (counts.cases, counts.pairs) != (len(baseline.table.cases), baseline.table.pairs):
+        message = f"{where}: its scorecard counts {counts.cases} cases, its results hold others"
+        raise Untrusted(message)
+
+
+def open_baseline(folder: PlanFolder) -> Baseline | None:
+    """The baseline pinned in a plan, from the plan's own copy; None when none was pinned.
+
+    Raises:
+        Untrusted: the copy is not what the plan pinned.
+    """
+    pin = folder.plan.baseline
+    if pin is None:
+        return None
+    where = folder.path / "baseline"
+    try:
+        found = read_baseline(where, pin.why)
+    except UsageError as error:
+        message = (
+            f"{where}: the plan pins baseline {pin.run_id}, but its copy cannot be read: {error}"
+        )
+        raise Untrusted(message) from None
+    if found.pin(pin.why) != pin:
+        message = f"{where}: this is not the baseline that the plan pins ({pin.run_id})"
+        raise Untrusted(message)
+    return found.baseline
+
+
+def promote(source: Path, target: Path, *, accept: str | None, now: str) -> Scorecard:
+    """Make a finalized, full run the baseline in `target`; the manifest goes last.
+
+    Raises:
+        UsageError: the run may not be promoted.
+    """
+    files = read_baseline(source, "promoted")
+    card = files.scorecard
+    _check_promotable(files, accept)
+    note = {
+        "schema": "releasecheck/promotion@1",
+        "run_id": card.run_id,
+        "verdict": card.verdict,
+        "accepted": accept,
+        "promoted_at": now,
+    }
+    # Readers need all three, so the old manifest goes first and the new one comes last.
+    (target / "manifest.json").unlink(missing_ok=True)
+    for name in ("results.jsonl", "scorecard.json"):
+        write_whole(target / name, [files.data[name]])
+    write_whole(target / PROMOTION, [dump_document(note)])
+    write_whole(target / "manifest.json", [files.data["manifest.json"]])
+    return card
+
+
+def _check_promotable(files: BaselineFiles, accept: str | None) -> None:
+    card, manifest = files.scorecard, files.manifest
+    problem = None
+    if manifest.finalized_at is None:
+        problem = "is not finalized; `releasecheck resume` carries it on"
+    elif card.mode != "full":
+        problem = f"is a {card.mode} run; only a full run may be a baseline"
+    elif card.overridden:
+        problem = "was overridden by a waiver; only a run that passes may be a baseline"
+    elif card.verdict == "not_comparable" and not (accept or "").strip():
+        problem = "is not_comparable; say with --accept why it may be the baseline"
+    elif card.verdict not in ("pass", "bootstrap", "not_comparable"):
+        problem = f"has the verdict {card.verdict}; only pass or bootstrap may be a baseline"
+    if problem is not None:
+        message = f"run {card.run_id} {problem}; nothing was changed"
+        raise UsageError(message)

@@ -1,0 +1,260 @@
+"""Merged records -> metrics, gates, verdict, scorecard: pure, so that `verify` can do it again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from releasecheck.gates import case_changes, decide, flips, incomplete, verdict
+from releasecheck.metrics import measure
+from releasecheck.model.scorecard import (
+    EXIT_CODES,
+    BaselineUsed,
+    Costs,
+    Counts,
+    Scorecard,
+    ShardSeen,
+    Waiting,
+)
+from releasecheck.model.table import (
+    FAILED,
+    MISSING,
+    NO_OUTPUT,
+    NOT_APPLICABLE,
+    PENDING,
+    SCORED,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from releasecheck.merge import Merged
+    from releasecheck.model.plan import Plan
+    from releasecheck.model.scorecard import GateResult, Outcome, Status
+    from releasecheck.model.table import Baseline, ScoreTable
+
+WAITING_EXIT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Finality:
+    """Whether a run is over, and why."""
+
+    status: Status
+    """`completed`, `expired`, or `running` while another attempt has something to do."""
+    mendable: int
+    """Pairs that another attempt could mend."""
+    pending: int
+    """Pairs whose judge still owes the score."""
+
+    @property
+    def final(self) -> bool:
+        """Whether the decision stands."""
+        return self.status != "running"
+
+
+def finality(table: ScoreTable, *, close: bool, expired: bool) -> Finality:
+    """A run is over when nothing is mendable, when it expired, or when somebody closes it."""
+    mendable = int(np.count_nonzero(table.mendable))
+    pending = int(np.count_nonzero(table.state == PENDING))
+    status: Status = "running"
+    if not mendable or close:
+        status = "completed"
+    elif expired:
+        status = "expired"
+    return Finality(status, mendable, pending)
+
+
+def decide_run(
+    plan: Plan, merged: Merged, baseline: Baseline | None, over: Finality, *, now: str
+) -> Scorecard:
+    """The scorecard of what is recorded."""
+    table = merged.table
+    gates = decide(table, plan, baseline)
+    waiting = not over.final and over.pending > 0
+    outcome = None if waiting else verdict(gates, plan)
+    return Scorecard(
+        run_id=plan.run_id,
+        plan_digest=plan.plan_digest,
+        suite=plan.suite,
+        mode=plan.mode,
+        selection=plan.selection.asked,
+        status=over.status,
+        verdict=outcome,
+        exit_code=WAITING_EXIT if outcome is None else EXIT_CODES[outcome],
+        reasons=_reasons(plan, merged, gates, outcome, over),
+        counts=_counts(table, len(merged.conflicts)),
+        incomplete=incomplete(table, plan),
+        metrics=measure(table, plan, baseline),
+        gates=gates,
+        flips=flips(table, plan, baseline) if baseline is not None else {},
+        waiting=_waiting(table),
+        baseline=_baseline_used(plan, table, baseline),
+        shards=_shards(plan, merged),
+        conflicts=merged.conflicts,
+        costs=_costs(merged),
+        notices=_notices(plan, merged),
+        created_at=now,
+    )
+
+
+def _count(table: ScoreTable, state: int) -> int:
+    return int(np.count_nonzero(table.state == state))
+
+
+def _counts(table: ScoreTable, conflicts: int) -> Counts:
+    return Counts(
+        cases=len(table.cases),
+        trials=len(table.cases) * table.trials,
+        pairs=table.pairs,
+        scored=_count(table, SCORED),
+        not_applicable=_count(table, NOT_APPLICABLE),
+        failed=_count(table, FAILED),
+        missing=_count(table, MISSING),
+        pending=_count(table, PENDING),
+        conflicts=conflicts,
+    )
+
+
+_HEADLINES = {
+    "pass": "pass: every gate held",
+    "bootstrap": "bootstrap: every other gate held, and there is no baseline yet",
+    "not_selected": "not_selected: every gate with cases in this partial plan held",
+    "not_comparable": "not_comparable: no verdict, for want of something valid to compare with",
+    "blocked_missing": "blocked_missing: no verdict, because scores or cases are missing",
+    "block": "block: measured, and a gate blocked",
+}
+
+
+def _reasons(
+    plan: Plan, merged: Merged, gates: Sequence[GateResult], outcome: Outcome | None, over: Finality
+) -> tuple[str, ...]:
+    if outcome is None:
+        first = f"waiting: {over.pending} scores are still to come"
+        return (first, "carry on with `releasecheck resume`")
+    lines = [_HEADLINES[outcome]]
+    lines += [
+        f"{gate.id}: {gate.outcome}: {gate.reason}" for gate in gates if gate.outcome != "pass"
+    ]
+    lines += _why_incomplete(plan, merged)
+    if not over.final:
+        lines.append(
+            f"provisional: {over.mendable} scores can still be had; carry on with "
+            "`releasecheck resume`, or close the run with `--final`"
+        )
+    elif over.status == "expired":
+        lines.append(
+            f"expired: the run was still open {_hours(plan.expires_s)} after it was planned"
+        )
+    return tuple(lines)
+
+
+def _hours(seconds: float) -> str:
+    hours = seconds / 3600
+    return f"{hours:.0f} h" if hours >= 1 else f"{seconds:.0f} s"
+
+
+_STOPPED = {
+    "cost_budget": "budget_exceeded: the cost budget was spent before every case was asked",
+    "time_budget": "budget_exceeded: the time budget ended before every case was asked",
+    "interrupted": "interrupted before every case was asked",
+    "target_unusable": "the target refused every call in the same way, so the rest was not asked",
+}
+
+
+def _why_incomplete(plan: Plan, merged: Merged) -> list[str]:
+    # A later attempt that did the rest makes an earlier stop irrelevant, so only open shards count.
+    if not np.any(merged.table.target == NO_OUTPUT):
+        return []
+    reasons = {seen.stopped for seen in merged.files if seen.stopped is not None}
+    return [_STOPPED.get(reason, reason) for reason in sorted(reasons)]
+
+
+def _waiting(table: ScoreTable) -> tuple[Waiting, ...]:
+    found = []
+    for index, judge in enumerate(table.judges):
+        pending = int(np.count_nonzero(table.state[..., index] == PENDING))
+        if pending:
+            found.append(Waiting(judge=judge, pending=pending))
+    return tuple(found)
+
+
+def _baseline_used(plan: Plan, table: ScoreTable, baseline: Baseline | None) -> BaselineUsed | None:
+    if baseline is None:
+        return None
+    changed = [
+        judge.id
+        for judge in plan.judges
+        if baseline.judge_digests.get(judge.id, judge.digest) != judge.digest
+    ]
+    return BaselineUsed(
+        run_id=baseline.run_id,
+        commit=baseline.commit,
+        why=baseline.why,
+        scorecard_digest=baseline.scorecard_digest,
+        cases=case_changes(table, baseline),
+        judges_changed=tuple(changed),
+    )
+
+
+def _shards(plan: Plan, merged: Merged) -> tuple[ShardSeen, ...]:
+    attempts: dict[int, list[int]] = {shard.index: [] for shard in plan.shards}
+    for seen in merged.files:
+        if seen.shard is not None:
+            attempts[seen.shard].append(seen.attempt)
+    return tuple(
+        ShardSeen(
+            index=shard.index,
+            cases=shard.cases,
+            attempts=tuple(sorted(attempts[shard.index])),
+            outputs=merged.answered_in_shard[shard.index],
+        )
+        for shard in plan.shards
+    )
+
+
+def _costs(merged: Merged) -> Costs:
+    table = merged.table
+    answered = table.target != NO_OUTPUT
+    return Costs(
+        target_usd=_sum(table.cost_usd),
+        judges_usd=_sum(merged.judge_usage[..., 0]),
+        target_tokens=_whole(_sum(table.tokens)),
+        judges_tokens=_whole(_sum(merged.judge_usage[..., 1])),
+        unknown=int(np.count_nonzero(answered & np.isnan(table.cost_usd))),
+        outputs_lost=merged.outputs_lost,
+    )
+
+
+def _sum(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float | None:
+    """The sum of what was said, None when nobody said anything."""
+    import math
+
+    said = values[~np.isnan(values)]
+    return math.fsum(said.tolist()) if said.size else None
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else int(value)
+
+
+def _notices(plan: Plan, merged: Merged) -> tuple[str, ...]:
+    found = []
+    if plan.mode != "full":
+        found.append(
+            f"partial: {plan.mode} ({plan.selection.asked}), {plan.cases} of {plan.selection.of} cases; "
+            "never promoted, no badge"
+        )
+    if plan.selection.note:
+        found.append(plan.selection.note)
+    if plan.git is not None and plan.git.dirty:
+        found.append("the working tree had uncommitted changes when the plan was made")
+    if merged.conflicts:
+        found.append(
+            f"{len(merged.conflicts)} measurements contradict earlier ones; the first counts"
+        )
+    if merged.outputs_lost:
+        found.append(f"{merged.outputs_lost} outputs were not stored and were asked again")
+    return tuple(found)

@@ -1,0 +1,294 @@
+"""Run one shard of a plan: find what earlier attempts recorded, do the rest, close the file."""
+
+from __future__ import annotations
+
+import math
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from releasecheck.engine import Limits, Shard, Spent, Tally, run_shard
+from releasecheck.errors import EnvironmentMissing, UsageError
+from releasecheck.ledger.jsonl import JsonlWriter, purge_file, shard_file_name
+from releasecheck.model.record import FileHeader, OutputRecord
+from releasecheck.model.table import ANSWERED
+from releasecheck.pipeline.folders import LEDGER_FILE, find_root, ledger_files
+from releasecheck.pipeline.remaining import count_remaining, merge_files, remaining
+from releasecheck.references import missing_names
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping, Sequence
+    from pathlib import Path
+
+    from releasecheck.model.plan import Plan
+    from releasecheck.pipeline.folders import PlanFolder
+    from releasecheck.pipeline.remaining import JudgesAsked, Recorded
+    from releasecheck.pipeline.world import World
+    from releasecheck.ports import Judge, Target
+    from releasecheck.redact import Redactor
+
+
+@dataclass(frozen=True, slots=True)
+class ShardRequest:
+    """What a driver asks for."""
+
+    index: int
+    results: Path
+    """Where the result file goes; what is recorded there counts as done."""
+    resume: tuple[Path, ...] = ()
+    """Folders with earlier attempts' files."""
+    attempt: int | None = None
+    """None: the highest seen + 1."""
+    judges: JudgesAsked = "all"
+    approved_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShardDone:
+    """What became of it."""
+
+    index: int
+    path: Path | None
+    """The new result file; None when there was nothing to do."""
+    attempt: int | None
+    tally: Tally
+    total: int
+    """Trials there was something to do for."""
+    stopped: str | None
+    """Why trials were left undone; None when none were."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """Open connections to the target and the judges of a plan."""
+
+    target: Target | None
+    judges: Mapping[str, Judge]
+    redactor: Redactor
+    workers: int
+
+
+def check_environment(plan: Plan, environment: Mapping[str, str], asked: JudgesAsked) -> None:
+    """Refuse to start when a variable is missing that the calls to come need.
+
+    Raises:
+        EnvironmentMissing: names every one; nothing was called.
+    """
+    specs: list[object] = []
+    if asked != "only":
+        specs.append(plan.target.model_dump(mode="json", by_alias=True))
+    if asked != "none":
+        specs += [judge.spec.model_dump(mode="json", by_alias=True) for judge in plan.judges]
+    unset, empty = missing_names(specs, environment)
+    if unset or empty:
+        hint = ""
+        if environment.get("GITHUB_EVENT_NAME") == "pull_request":
+            hint = (
+                "On pull requests from forks (and from Dependabot) secrets are not available; "
+                "nothing was called."
+            )
+        raise EnvironmentMissing(unset, empty, hint)
+
+
+def check_approval(plan: Plan, approved_by: str | None) -> None:
+    """Refuse an irreversible target that nobody approved (S2-59).
+
+    Raises:
+        UsageError: nothing was called.
+    """
+    if plan.target.side_effects == "irreversible" and not (approved_by or "").strip():
+        message = (
+            f"target {plan.target.id!r} has side_effects: irreversible; say who approved calling it "
+            "with --approved-by"
+        )
+        raise UsageError(message)
+
+
+@asynccontextmanager
+async def open_tools(
+    folder: PlanFolder, world: World, asked: JudgesAsked, *, share: int
+) -> AsyncIterator[Tools]:
+    """Open the target and the judges, and stop them again whatever happens.
+
+    `share` is the number of shards that run at once elsewhere: limits of the run are divided by it.
+    """
+    from releasecheck.judges import open_judges
+    from releasecheck.plan import divide
+    from releasecheck.targets import open_target
+    from releasecheck.transport import open_client
+
+    plan = folder.plan
+    limits = divide(plan, share)
+    redactor = world.redactor(plan)
+    root = find_root(folder, world.cwd)
+    async with open_client(world.environment) as client:
+        target = None
+        judges: dict[str, Judge] = {}
+        try:
+            if asked != "none":
+                judges = open_judges(
+                    plan.judges,
+                    root=root,
+                    environment=world.environment,
+                    clock=world.clock,
+                    redactor=redactor,
+                )
+            if asked != "only":
+                target = await open_target(
+                    plan.target,
+                    client=client,
+                    root=root,
+                    environment=world.environment,
+                    clock=world.clock,
+                    redactor=redactor,
+                    concurrency=limits.concurrency,
+                    rate_limit=limits.rate_limit,
+                    seed=plan.seed,
+                )
+            yield Tools(target, judges, redactor, limits.concurrency)
+        finally:
+            if target is not None:
+                await target.aclose()
+            for judge in judges.values():
+                await judge.aclose()
+
+
+async def execute_shard(
+    folder: PlanFolder,
+    request: ShardRequest,
+    world: World,
+    tools: Tools,
+    *,
+    until: float | None = None,
+    spent: Spent | None = None,
+    cost_usd: float | None = None,
+) -> ShardDone:
+    """Run what is left of one shard.
+
+    Args:
+        folder: the plan.
+        request: which shard, and where its records are.
+        world: clock, environment, progress, stop.
+        tools: target and judges, open.
+        until: monotonic time after which no further batch starts.
+        spent: what the run has cost so far, shared by the shards of a process.
+        cost_usd: what it may cost.
+
+    Raises:
+        UsageError: no such shard, or the attempt is recorded already.
+        Untrusted: earlier records are not this plan's, or were changed.
+        InfrastructureError: a record could not be written.
+    """
+    plan = folder.plan
+    if not 0 <= request.index < len(plan.shards):
+        message = f"there is no shard {request.index}; the plan has 0 to {len(plan.shards) - 1}"
+        raise UsageError(message)
+    paths = _earlier_files(request)
+    recorded = merge_files(folder, paths)
+    own = [case.index for case in folder.cases(request.index)]
+    total = count_remaining(recorded, own, request.judges)
+    attempts = [int(found[2]) for path in paths if (found := _of_shard(path, request.index))]
+    if not total and attempts:
+        return ShardDone(request.index, None, None, Tally(), 0, None)
+    attempt = request.attempt or max(attempts, default=0) + 1
+    path = request.results / shard_file_name(request.index, attempt)
+    spent = spent or Spent()
+    spent.cost_usd += _cost_so_far(recorded, own)
+    writer = JsonlWriter(path, header_of(plan, world, request.index, attempt), world.clock)
+    shard = Shard(
+        run_id=plan.run_id,
+        index=request.index,
+        attempt=attempt,
+        trials=remaining(folder, recorded, folder.cases(request.index), request.judges),
+        total=total,
+        target=tools.target,
+        judges=tools.judges,
+        ledger=writer,
+        clock=world.clock,
+        redactor=tools.redactor,
+        progress=world.progress,
+        stop=world.stop,
+        limits=Limits(until, cost_usd),
+        spent=spent,
+        workers=tools.workers,
+    )
+    try:
+        tally = await run_shard(shard)
+    except BaseException:
+        writer.abandon()
+        raise
+    writer.close(world.stop.reason if tally.done < total else None)
+    if plan.store_outputs != "full":
+        _forget_outputs(folder, merge_files(folder, [*paths, path]), path)
+    stopped = world.stop.reason if tally.done < total else None
+    return ShardDone(request.index, path, attempt, tally, total, stopped)
+
+
+def open_pairs(folder: PlanFolder, request: ShardRequest) -> int:
+    """Pairs of the shard that have no record, or a retryable failure: what a re-run has to do."""
+    recorded = merge_files(folder, _earlier_files(request))
+    own = [case.index for case in folder.cases(request.index)]
+    return _open_pairs(recorded, own, request.judges)
+
+
+def _of_shard(path: Path, index: int) -> Sequence[str] | None:
+    match = LEDGER_FILE.fullmatch(path.name)
+    if match is None or match[1] is None or int(match[1]) != index:
+        return None
+    return [match[0], match[1], match[2]]
+
+
+def _earlier_files(request: ShardRequest) -> list[Path]:
+    folders = [*request.resume]
+    if request.results.is_dir():
+        folders.append(request.results)
+    found = ledger_files(folders)
+    return [
+        path for path in found if path.name.startswith("finish") or _of_shard(path, request.index)
+    ]
+
+
+def header_of(plan: Plan, world: World, shard: int | None, attempt: int) -> FileHeader:
+    """The header of a ledger file to be written now."""
+    return FileHeader(
+        run_id=plan.run_id,
+        plan_digest=plan.plan_digest,
+        shard=shard,
+        shards=len(plan.shards),
+        attempt=attempt,
+        started_at=world.clock.now(),
+        tool=world.tool,
+    )
+
+
+def _open_pairs(recorded: Recorded, cases: Sequence[int], asked: JudgesAsked) -> int:
+    table = recorded.merged.table
+    own = np.asarray(cases, dtype=np.int64)
+    mendable = table.mendable[own]
+    if asked == "none":
+        # Judges come later: open is only what the target has not answered, and may yet.
+        unanswered = np.asarray(table.target[own] != ANSWERED)
+        mendable = mendable & unanswered[..., None]
+    return int(np.count_nonzero(mendable))
+
+
+def _cost_so_far(recorded: Recorded, cases: Sequence[int]) -> float:
+    own = np.asarray(cases, dtype=np.int64)
+    target = np.nansum(recorded.merged.table.cost_usd[own]) if len(own) else 0.0
+    judges = np.nansum(recorded.merged.judge_usage[own][..., 0]) if len(own) else 0.0
+    total = float(target) + float(judges)
+    return total if math.isfinite(total) else 0.0
+
+
+def _forget_outputs(folder: PlanFolder, recorded: Recorded, path: Path) -> None:
+    """Null the outputs that every judge has read (`store_outputs: digest | none`)."""
+    table = recorded.merged.table
+    index = {case.id: position for position, case in enumerate(table.cases)}
+    unread = table.mendable.any(axis=2)
+
+    def keep(record: OutputRecord) -> bool:
+        return bool(unread[index[record.case], record.trial])
+
+    purge_file(path, keep, texts=folder.plan.store_outputs == "none")

@@ -1,0 +1,248 @@
+"""Merge, mend what may be mended inline, decide, and write the bundle: terminal state first."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, TypeAlias
+
+from releasecheck.canonical import digest
+from releasecheck.engine import Limits, Shard, Spent, run_shard
+from releasecheck.errors import Untrusted
+from releasecheck.ledger.jsonl import JsonlWriter, finish_file_name, stable_file_digest
+from releasecheck.model.scorecard import Scorecard
+from releasecheck.pipeline.baselines import open_baseline
+from releasecheck.pipeline.bundle import write_bundle
+from releasecheck.pipeline.decide import decide_run, finality
+from releasecheck.pipeline.execute import check_approval, check_environment, header_of, open_tools
+from releasecheck.pipeline.files import read_document
+from releasecheck.pipeline.folders import LEDGER_FILE, Bundle, ledger_files, open_plan
+from releasecheck.pipeline.remaining import merge_files, remaining
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from releasecheck.pipeline.folders import PlanFolder
+    from releasecheck.pipeline.remaining import Recorded
+    from releasecheck.pipeline.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class FinishRequest:
+    """What a driver asks for."""
+
+    plan: Path
+    results: tuple[Path, ...]
+    out: Path
+    close: bool = False
+    """Decide now, for good, on what is there (`--final`)."""
+    repair: int = 0
+    """Ask at most this many missing (case, trial)s inline."""
+    approved_by: str | None = None
+    provenance: str = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Decided."""
+
+    scorecard: Scorecard
+    final: bool
+    """False: provisional, another attempt has something to do."""
+
+    @property
+    def exit_code(self) -> int:
+        """The scorecard's."""
+        return self.scorecard.exit_code
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingForScores:
+    """Undecided: judges still owe scores."""
+
+    scorecard: Scorecard
+    tickets: int
+    not_before: str | None
+    """When it is worth asking again; RFC 3339."""
+
+
+FinishResult: TypeAlias = Done | WaitingForScores
+
+
+async def finish(request: FinishRequest, world: World) -> FinishResult:
+    """Finish a run as far as its records allow.
+
+    Safe to repeat: the same records give the same bytes, and a bundle that is final already is only
+    read again.
+
+    Raises:
+        UsageError: the plan or results are not there, or `out` holds another run.
+        Untrusted: plan, baseline or records contradict their digests or each other.
+    """
+    folder = open_plan(request.plan)
+    bundle = Bundle(request.out)
+    paths = ledger_files([*request.results, *_own_results(bundle, folder)])
+    recorded = merge_files(folder, _once(paths))
+    if (settled := _already_final(bundle, folder, recorded)) is not None:
+        return settled
+    if request.repair:
+        recorded = await _repair(folder, recorded, request, world)
+    return conclude(folder, recorded, request, world)
+
+
+def conclude(
+    folder: PlanFolder, recorded: Recorded, request: FinishRequest, world: World
+) -> FinishResult:
+    """Decide on merged records and write the bundle."""
+    plan, now = folder.plan, world.clock.now()
+    over = finality(recorded.merged.table, close=request.close, expired=is_expired(folder, now))
+    baseline = open_baseline(folder)
+    scorecard = decide_run(plan, recorded.merged, baseline, over, now=now)
+    bundle = Bundle(request.out)
+    recorded = _gather(folder, recorded, bundle)
+    write_bundle(
+        bundle,
+        folder,
+        recorded,
+        scorecard,
+        world,
+        final=over.final,
+        provenance=request.provenance,
+        approved_by=request.approved_by,
+    )
+    if scorecard.verdict is None:
+        return WaitingForScores(scorecard, over.pending, None)
+    return Done(scorecard, over.final)
+
+
+def is_expired(folder: PlanFolder, now: str) -> bool:
+    """Whether the run's time is over."""
+    made = datetime.fromisoformat(folder.plan.created_at)
+    return datetime.fromisoformat(now) > made + timedelta(seconds=folder.plan.expires_s)
+
+
+def _own_results(bundle: Bundle, folder: PlanFolder) -> list[Path]:
+    """What the bundle holds of this very run already."""
+    own = [bundle.results] if bundle.results.is_dir() else []
+    if not bundle.exists():
+        return own
+    held = open_plan(bundle.plan).plan
+    if (held.run_id, held.plan_digest) != (folder.plan.run_id, folder.plan.plan_digest):
+        message = (
+            f"{bundle.path}: it holds another run ({held.run_id}); name an empty folder with --out"
+        )
+        raise Untrusted(message)
+    return own
+
+
+def _once(paths: list[Path]) -> list[Path]:
+    """Copies of one file in several folders, once: the same name with the same bytes.
+
+    Files that share a name and differ stay, so that the merge refuses them by name.
+    """
+    kept: dict[tuple[str, str], Path] = {}
+    for path in paths:
+        kept.setdefault((path.name, stable_file_digest(path)), path)
+    return list(kept.values())
+
+
+def ledger_digest(recorded: Recorded) -> str:
+    """Identity of the set of records a decision was made from."""
+    seen = [[file.shard, file.attempt, file.digest] for file in recorded.merged.files]
+    return digest(sorted(seen, key=str))
+
+
+def _already_final(bundle: Bundle, folder: PlanFolder, recorded: Recorded) -> Done | None:
+    manifest = bundle.manifest() if bundle.exists() else None
+    if manifest is None or manifest.get("finalized_at") is None:
+        return None
+    ledger = manifest.get("ledger")
+    held = ledger.get("set_digest") if isinstance(ledger, dict) else None
+    if held != ledger_digest(recorded):
+        message = (
+            f"{bundle.path}: run {folder.plan.run_id} was decided already, on other records than these; "
+            "a decision is never changed by later files - name another folder with --out"
+        )
+        raise Untrusted(message)
+    return Done(Scorecard.model_validate(read_document(bundle.path / "scorecard.json")), final=True)
+
+
+async def _repair(
+    folder: PlanFolder, recorded: Recorded, request: FinishRequest, world: World
+) -> Recorded:
+    """Do at most `request.repair` missing trials here, into a ledger file of finish's own."""
+    plan = folder.plan
+    check_environment(plan, world.environment, "all")
+    check_approval(plan, request.approved_by)
+    todo = list(remaining(folder, recorded, folder.in_plan_order(), "all", at_most=request.repair))
+    if not todo:
+        return recorded
+    bundle = Bundle(request.out)
+    # The plan goes in first, so that a kill from here on leaves a bundle that can be resumed.
+    _gather_plan(folder, bundle)
+    attempts = [
+        int(found[2])
+        for path in recorded.paths
+        if (found := LEDGER_FILE.fullmatch(path.name)) and found[1] is None
+    ]
+    attempt = max(attempts, default=0) + 1
+    path = bundle.results / finish_file_name(attempt)
+    async with open_tools(folder, world, "all", share=1) as tools:
+        writer = JsonlWriter(path, header_of(plan, world, None, attempt), world.clock)
+        shard = Shard(
+            run_id=plan.run_id,
+            index=-1,
+            attempt=attempt,
+            trials=iter(todo),
+            total=len(todo),
+            target=tools.target,
+            judges=tools.judges,
+            ledger=writer,
+            clock=world.clock,
+            redactor=tools.redactor,
+            progress=world.progress,
+            stop=world.stop,
+            limits=Limits(),
+            spent=Spent(),
+            workers=tools.workers,
+        )
+        try:
+            tally = await run_shard(shard)
+        except BaseException:
+            writer.abandon()
+            raise
+        writer.close(world.stop.reason if tally.done < len(todo) else None)
+    return merge_files(folder, [*recorded.paths, path])
+
+
+def _gather(folder: PlanFolder, recorded: Recorded, bundle: Bundle) -> Recorded:
+    """Copy plan and ledger files into the bundle, so that it is enough to verify itself."""
+    _gather_plan(folder, bundle)
+    inside = []
+    for path in recorded.paths:
+        copy = bundle.results / path.name
+        if copy.resolve() != path.resolve():
+            _copy_file(path, copy)
+        inside.append(copy)
+    return type(recorded)(recorded.merged, tuple(inside))
+
+
+def _gather_plan(folder: PlanFolder, bundle: Bundle) -> None:
+    bundle.results.mkdir(parents=True, exist_ok=True)
+    if folder.path.resolve() != bundle.plan.resolve():
+        _copy_tree(folder.path, bundle.plan)
+
+
+def _copy_tree(source: Path, target: Path) -> None:
+    # plan.json last: a bundle is recognised by it, so it must not be there before the rest.
+    files = [path for path in sorted(source.rglob("*")) if path.is_file()]
+    for path in sorted(files, key=lambda path: path.name == "plan.json"):
+        _copy_file(path, target / path.relative_to(source))
+
+
+def _copy_file(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.name}.new")
+    shutil.copyfile(source, temporary)
+    temporary.replace(target)

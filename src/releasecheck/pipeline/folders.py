@@ -1,0 +1,162 @@
+"""The folders of contract section 4: a plan, the ledger files of a run, a bundle."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from releasecheck.errors import NotResumable, UsageError
+from releasecheck.ledger.jsonl import LedgerReader
+from releasecheck.model.case import Case
+from releasecheck.model.table import CaseRow
+from releasecheck.pipeline.files import read_bytes, read_document
+from releasecheck.plan import verify_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from releasecheck.model.plan import Plan
+
+LEDGER_FILE: Final = re.compile(r"(?:shard-(\d{4})|finish)\.attempt-(\d+)\.jsonl")
+
+
+@dataclass(frozen=True)
+class PlanFolder:
+    """A plan on disk, verified when it was opened."""
+
+    path: Path
+    plan: Plan
+
+    def cases(self, shard: int) -> Iterator[Case]:
+        """The cases of one shard in plan order, one at a time."""
+        with (self.path / self.plan.shards[shard].file).open("rb") as file:
+            for line in file:
+                yield Case.from_json(json.loads(line))
+
+    def in_plan_order(self) -> Iterator[Case]:
+        """Every case, in plan order, holding one case per shard in memory."""
+        import heapq
+
+        streams = [self.cases(shard.index) for shard in self.plan.shards]
+        return heapq.merge(*streams, key=lambda case: case.index)
+
+    @cached_property
+    def rows(self) -> tuple[tuple[CaseRow, ...], tuple[int, ...]]:
+        """What gates and reports need of each case in plan order, and the shard of each."""
+        found: list[tuple[int, CaseRow, int]] = []
+        for shard in self.plan.shards:
+            with (self.path / shard.file).open("rb") as file:
+                for line in file:
+                    row = json.loads(line)
+                    source = row["source"]
+                    case = CaseRow(
+                        row["id"], row["digest"], row["split"], tuple(row["tags"]),
+                        source["path"], source["line"],
+                    )  # fmt: skip
+                    found.append((row["index"], case, shard.index))
+        found.sort(key=lambda item: item[0])
+        return tuple(case for _, case, _ in found), tuple(shard for _, _, shard in found)
+
+
+def open_plan(path: Path) -> PlanFolder:
+    """Read a plan folder and check every digest in it.
+
+    Raises:
+        UsageError: it is no plan folder.
+        DigestMismatch: something in it was changed.
+    """
+    if not (path / "plan.json").is_file():
+        message = f"{path}: there is no plan.json in it; make one with `releasecheck plan`"
+        raise UsageError(message)
+    document = read_document(path / "plan.json")
+    files = {found.name: read_bytes(found) for found in sorted(path.glob("cases-[0-9]*.jsonl"))}
+    return PlanFolder(path, verify_plan(document, files))
+
+
+def ledger_files(folders: Iterable[Path]) -> list[Path]:
+    """Every ledger file below the folders, once each, in an order of their names.
+
+    A folder that is not there is an error: a typing mistake must not read as "nothing recorded".
+    """
+    found: dict[Path, None] = {}
+    for folder in folders:
+        if folder.is_file():
+            found[folder.resolve()] = None
+            continue
+        if not folder.is_dir():
+            message = f"{folder}: no such folder of result files"
+            raise UsageError(message)
+        for path in sorted(folder.rglob("*.jsonl")):
+            if LEDGER_FILE.fullmatch(path.name):
+                found[path.resolve()] = None
+    return sorted(found, key=lambda path: (path.name, str(path)))
+
+
+def open_ledgers(paths: Iterable[Path]) -> list[LedgerReader]:
+    """Readers for ledger files, headers read."""
+    return [LedgerReader(path) for path in paths]
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """An `out/` folder."""
+
+    path: Path
+
+    @property
+    def plan(self) -> Path:
+        """Its copy of the plan."""
+        return self.path / "plan"
+
+    @property
+    def results(self) -> Path:
+        """Its ledger files."""
+        return self.path / "results"
+
+    def exists(self) -> bool:
+        """Whether there is a plan in it."""
+        return (self.plan / "plan.json").is_file()
+
+    def manifest(self) -> dict[str, object] | None:
+        """The manifest, None when none was written (yet)."""
+        path = self.path / "manifest.json"
+        return read_document(path) if path.is_file() else None
+
+    @property
+    def finalized(self) -> bool:
+        """Whether the decision in it is final."""
+        manifest = self.manifest()
+        return manifest is not None and manifest.get("finalized_at") is not None
+
+
+def open_bundle(path: Path) -> tuple[Bundle, PlanFolder]:
+    """A bundle with its plan.
+
+    Raises:
+        NotResumable: the folder holds no bundle.
+    """
+    bundle = Bundle(path)
+    if not bundle.exists():
+        message = (
+            f"{path}: there is no run in it (no plan/plan.json); name the folder that "
+            "`releasecheck run --out` wrote"
+        )
+        raise NotResumable(message)
+    return bundle, open_plan(bundle.plan)
+
+
+def find_root(folder: PlanFolder, cwd: Path) -> Path | None:
+    """The folder of the plan's config on this machine, None when it is not here.
+
+    The plan holds relative paths only. A folder is recognised by the config file in it.
+    """
+    root = folder.plan.root
+    candidates = [cwd / root.from_cwd]
+    if root.from_plan is not None:
+        candidates.append(folder.path / root.from_plan)
+    present = [found for found in candidates if (found / root.config).is_file()]
+    return present[0].resolve() if present else None

@@ -1,0 +1,178 @@
+"""Config on disk -> a plan folder: read, select, pin the baseline, freeze, write plan.json last."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from releasecheck.canonical import dump_document
+from releasecheck.config import load_cases, load_suite
+from releasecheck.errors import UsageError
+from releasecheck.model.plan import GitState, Policy, Root
+from releasecheck.pipeline.baselines import has_baseline, read_baseline
+from releasecheck.pipeline.files import write_whole
+from releasecheck.plan import freeze, judge_identity, select
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from releasecheck.config import LoadedSuite
+    from releasecheck.model.case import Case
+    from releasecheck.model.plan import Mode, Plan
+    from releasecheck.pipeline.baselines import BaselineFiles
+    from releasecheck.pipeline.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRequest:
+    """What a driver asks for; the same options for `plan` and `run`."""
+
+    config: Path
+    profile: str | None = None
+    shards: int | Literal["auto"] | None = None
+    """None: as the suite says."""
+    mode: Mode = "full"
+    preview: int = 10
+    ids: tuple[str, ...] | None = None
+    changed: ChangedCases | None = None
+    baseline: Path | Literal["none"] | None = None
+    """None: the suite's own folder."""
+    seed: int = 0
+    unique: str = ""
+    """Makes the run id unique: a workflow run's id, or random."""
+    git: GitState | None = None
+    context: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedCases:
+    """Which cases a git comparison found changed."""
+
+    since: str
+    """The reference compared with, as the user named it."""
+    digests: frozenset[str]
+    """Digests of the cases as they were there; any other digest is a change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan that was written."""
+
+    path: Path
+    plan: Plan
+    loaded: LoadedSuite
+
+
+def read_suite(config: Path, profile: str | None) -> tuple[LoadedSuite, tuple[Case, ...]]:
+    """Config and cases, checked.
+
+    Raises:
+        ConfigError: with every problem found.
+    """
+    loaded = load_suite(config, profile)
+    return loaded, load_cases(loaded)
+
+
+def make_plan(
+    request: PlanRequest, world: World, out: Path, *, placed_at: Path | None = None
+) -> Planned:
+    """Freeze a plan into the folder `out`, which must not hold one.
+
+    `placed_at` is where the folder will be moved to, when that is somewhere else.
+
+    Raises:
+        ConfigError, UsageError: config, cases, selection or baseline cannot work.
+        Untrusted: the baseline contradicts itself.
+    """
+    if (out / "plan.json").exists():
+        message = f"{out}: there is a plan in it already; name an empty folder with --out"
+        raise UsageError(message)
+    loaded, cases = read_suite(request.config, request.profile)
+    baseline = _baseline(request, loaded)
+    chosen = select(
+        cases,
+        mode=request.mode,
+        preview=request.preview,
+        ids=request.ids,
+        changed=_changed(request, cases),
+        since=None if request.changed is None else request.changed.since,
+        seed=request.seed,
+    )
+    frozen = freeze(
+        loaded.suite,
+        chosen,
+        judges=plan_judges(loaded),
+        shards=request.shards,
+        baseline=None if baseline is None else baseline.pin(_why(request, loaded)),
+        times=None if baseline is None else baseline.times(),
+        seed=request.seed,
+        unique=request.unique,
+        created_at=world.clock.now(),
+        tool=world.tool,
+        git=request.git,
+        policy=_policy(request, loaded),
+        root=_root(loaded, world.cwd, placed_at or out),
+        context=dict(request.context or {}),
+    )
+    for name, data in frozen.files.items():
+        write_whole(out / name, [data])
+    if baseline is not None:
+        for name, data in baseline.data.items():
+            write_whole(out / "baseline" / name, [data])
+    document = frozen.plan.model_dump(mode="json", by_alias=True)
+    write_whole(out / "plan.json", [dump_document(document)])
+    return Planned(out, frozen.plan, loaded)
+
+
+def plan_judges(loaded: LoadedSuite) -> list[object]:
+    """Every judge with its identity, files included."""
+    from releasecheck.judges import judge_files
+
+    return [judge_identity(spec, judge_files(spec, loaded.root)) for spec in loaded.suite.judges]
+
+
+def _changed(request: PlanRequest, cases: tuple[Case, ...]) -> frozenset[str] | None:
+    if request.changed is None:
+        return None
+    return frozenset(case.id for case in cases if case.digest not in request.changed.digests)
+
+
+def _baseline(request: PlanRequest, loaded: LoadedSuite) -> BaselineFiles | None:
+    if request.baseline == "none":
+        return None
+    if request.baseline is not None:
+        return read_baseline(request.baseline, _why(request, loaded))
+    folder = loaded.root / loaded.suite.baseline.path
+    return read_baseline(folder, _why(request, loaded)) if has_baseline(folder) else None
+
+
+def _why(request: PlanRequest, loaded: LoadedSuite) -> str:
+    if isinstance(request.baseline, Path):
+        return "named on the command line"
+    return f"promoted in {loaded.suite.baseline.path}"
+
+
+def _policy(request: PlanRequest, loaded: LoadedSuite) -> Policy:
+    return Policy(
+        file=request.config.name,
+        digest=loaded.digest,
+        commit=None if request.git is None else request.git.commit,
+    )
+
+
+def _root(loaded: LoadedSuite, cwd: Path, out: Path) -> Root:
+    root = loaded.root.resolve()
+    return Root(
+        from_cwd=_relative(root, cwd.resolve()) or ".",
+        from_plan=_relative(root, out.resolve()),
+        config=loaded.path.name,
+    )
+
+
+def _relative(path: Path, start: Path) -> str | None:
+    try:
+        return Path(os.path.relpath(path, start)).as_posix()
+    except ValueError:  # another drive on Windows
+        return None

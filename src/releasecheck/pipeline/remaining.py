@@ -1,0 +1,129 @@
+"""What is left to do: plan minus ledger, worked out anew each time (S0-13, S0-26)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from releasecheck.canonical import digest
+from releasecheck.engine import Stored, Trial
+from releasecheck.errors import DigestMismatch
+from releasecheck.ledger.jsonl import read_line_at
+from releasecheck.merge import merge
+from releasecheck.model.table import ANSWERED, PENDING
+from releasecheck.pipeline.folders import open_ledgers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from releasecheck.merge import Merged
+    from releasecheck.model.case import Case
+    from releasecheck.pipeline.folders import PlanFolder
+
+JudgesAsked: TypeAlias = Literal["all", "none", "only"]
+"""all: target and judges. none: the target only. only: judges on stored outputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A merged ledger and the files it came from."""
+
+    merged: Merged
+    paths: tuple[Path, ...]
+    """By source index."""
+
+
+def merge_files(folder: PlanFolder, paths: Sequence[Path]) -> Recorded:
+    """Merge ledger files under a plan (see `releasecheck.merge.merge` for what is refused)."""
+    cases, shard_of = folder.rows
+    merged = merge(folder.plan, cases, shard_of, open_ledgers(paths))
+    return Recorded(merged, tuple(paths))
+
+
+def stored_output(recorded: Recorded, case: int, trial: int, files: dict[int, IO[bytes]]) -> Stored:
+    """The output on record that counts, its content checked against its digest.
+
+    Raises:
+        DigestMismatch: the content was changed.
+    """
+    source, offset = recorded.merged.output_at[case, trial].tolist()
+    if source not in files:
+        files[source] = recorded.paths[source].open("rb")
+    row = read_line_at(files[source], offset)
+    found = digest(row["output"])
+    if found != row["output_digest"]:
+        what = f"{recorded.paths[source]}: the output of case {row['case'][:80]!r}"
+        raise DigestMismatch(what, found=found, expected=row["output_digest"])
+    return Stored(row["output"], found)
+
+
+def count_remaining(recorded: Recorded, cases: Sequence[int], asked: JudgesAsked) -> int:
+    """How many (case, trial)s of these cases have something to do."""
+    return sum(1 for _ in _open(recorded, cases, asked))
+
+
+def remaining(
+    folder: PlanFolder,
+    recorded: Recorded,
+    cases: Iterator[Case],
+    asked: JudgesAsked,
+    *,
+    at_most: int | None = None,
+) -> Iterator[Trial]:
+    """The (case, trial)s of `cases` with something to do, in their order, content read lazily."""
+    plan = folder.plan
+    files: dict[int, IO[bytes]] = {}
+    position = given = 0
+    try:
+        for case in cases:
+            for _, trial in _open(recorded, [case.index], asked):
+                if at_most is not None and given >= at_most:
+                    return
+                given += 1
+                yield _trial(recorded, case, trial, position // plan.batch, asked, files)
+            position += 1
+    finally:
+        for file in files.values():
+            file.close()
+
+
+def _open(
+    recorded: Recorded, cases: Sequence[int], asked: JudgesAsked
+) -> Iterator[tuple[int, int]]:
+    table = recorded.merged.table
+    # A pending pair is not asked again: its ticket is open, and settling asks for it.
+    todo = table.mendable & (table.state != PENDING)
+    for case in cases:
+        for trial in range(table.trials):
+            answered = table.target[case, trial] == ANSWERED
+            if asked == "none":
+                if not answered and todo[case, trial].any():
+                    yield case, trial
+            elif asked == "only":
+                if answered and recorded.merged.stored[case, trial] and todo[case, trial].any():
+                    yield case, trial
+            elif todo[case, trial].any():
+                yield case, trial
+
+
+def _trial(
+    recorded: Recorded,
+    case: Case,
+    trial: int,
+    batch: int,
+    asked: JudgesAsked,
+    files: dict[int, IO[bytes]],
+) -> Trial:
+    table = recorded.merged.table
+    every = tuple(table.judges) if asked != "none" else ()
+    answered = table.target[case.index, trial] == ANSWERED
+    if not answered or not recorded.merged.stored[case.index, trial]:
+        # No answer on record, or one that was not kept: ask (again), and judge the new one whole.
+        return Trial(case, trial, batch, None, every)
+    todo = table.mendable[case.index, trial] & (table.state[case.index, trial] != PENDING)
+    judges = tuple(table.judges[judge] for judge in np.flatnonzero(todo).tolist())
+    stored = stored_output(recorded, case.index, trial, files)
+    return Trial(case, trial, batch, stored, judges)
