@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from releasecheck.model.base import (
     Duration,
@@ -255,6 +255,17 @@ class RankJudge(JudgeBase):
     """Depth of the list that counts; None is the whole list."""
 
 
+def _ascending(value: tuple[float, float]) -> tuple[float, float]:
+    if not value[0] < value[1]:
+        message = f"expected the lowest and the highest value, found [{value[0]:g}, {value[1]:g}]"
+        raise ValueError(message)
+    return value
+
+
+Scale = Annotated[tuple[Finite, Finite], FromList, AfterValidator(_ascending)]
+"""Lowest and highest value, both possible."""
+
+
 class PythonJudge(JudgeBase):
     """A function in the user's own interpreter; a number, bool or Score out."""
 
@@ -265,6 +276,8 @@ class PythonJudge(JudgeBase):
     timeout: Duration = 60.0
     concurrency: int = Field(default=4, ge=1, le=512)
     negate: bool = False
+    scale: Scale | None = None
+    """Values outside are failures of the judge, never clamped (B58); None is any finite number."""
 
 
 class CommandJudge(JudgeBase):
@@ -276,6 +289,8 @@ class CommandJudge(JudgeBase):
     timeout: Duration = 60.0
     concurrency: int = Field(default=4, ge=1, le=512)
     negate: bool = False
+    scale: Scale | None = None
+    """As in a python judge."""
 
 
 Judge: TypeAlias = Annotated[
