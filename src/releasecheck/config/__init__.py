@@ -1,0 +1,6 @@
+"""Config and dataset files to a checked suite and its cases (contract section 3)."""
+
+from releasecheck.config.cases import check_cases, load_cases, read_cases
+from releasecheck.config.suite import LoadedSuite, load_suite
+
+__all__ = ["LoadedSuite", "check_cases", "load_cases", "load_suite", "read_cases"]

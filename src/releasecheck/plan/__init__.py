@@ -1,0 +1,45 @@
+"""Suite and cases to a frozen, sharded plan, and back: pure, everything comes as an argument."""
+
+from releasecheck.plan.freeze import (
+    PLAN_FILE,
+    Circumstances,
+    Frozen,
+    case_file,
+    freeze,
+    plan_document,
+)
+from releasecheck.plan.identity import judge_identity, target_identity
+from releasecheck.plan.select import PREVIEW, Changed, Selected, select
+from releasecheck.plan.shards import (
+    MOST,
+    ShardLimits,
+    assign_shards,
+    auto_shards,
+    case_times,
+    divide,
+)
+from releasecheck.plan.verify import iterate_cases, read_plan, verify_plan
+
+__all__ = [
+    "MOST",
+    "PLAN_FILE",
+    "PREVIEW",
+    "Changed",
+    "Circumstances",
+    "Frozen",
+    "Selected",
+    "ShardLimits",
+    "assign_shards",
+    "auto_shards",
+    "case_file",
+    "case_times",
+    "divide",
+    "freeze",
+    "iterate_cases",
+    "judge_identity",
+    "plan_document",
+    "read_plan",
+    "select",
+    "target_identity",
+    "verify_plan",
+]
