@@ -17,6 +17,7 @@ from releasecheck.assets import VERSION
 from tests.processes import environment
 
 ROOT = Path(__file__).resolve().parents[2]
+CACHES = {"__pycache__", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
 PIP_INSTALL = ["install", "--no-index", "--no-deps", "--quiet"]
 
 pytestmark = pytest.mark.timeout(300)
@@ -94,7 +95,7 @@ def test_wheel__holds_package_templates_and_nothing_else(wheel: Path) -> None:
         path.relative_to(base).as_posix()
         for base in (ROOT / "src", ROOT)
         for path in (base / ("releasecheck" if base.name == "src" else "templates")).rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
+        if path.is_file() and CACHES.isdisjoint(path.parts)
     }
     expected = {name.replace("templates/", "releasecheck/templates/", 1) for name in ours}
     assert {name for name in names if not name.startswith(info)} == expected
