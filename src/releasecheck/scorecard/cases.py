@@ -1,0 +1,406 @@
+"""Which cases a report shows, worst first, and how each looks.
+
+Rows are read as a stream: whatever the number of cases, only the shown ones are held, cut to length (B119).
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from releasecheck.model.suite import pass_mark
+from releasecheck.scorecard.numbers import shown
+from releasecheck.scorecard.texts import Cut, as_text, cut
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from releasecheck.model.plan import Plan
+    from releasecheck.model.results import ResultRow, RowScore, RowView
+    from releasecheck.scorecard.report import Report
+    from releasecheck.scorecard.verdict import Tone
+
+Kind: TypeAlias = Literal[
+    "new-failure", "failed", "unanswered", "unjudged", "missing", "mixed",
+    "new-pass", "measured", "passed", "outside",
+]  # fmt: skip
+KINDS: Final[dict[Kind, tuple[str, Tone]]] = {
+    "new-failure": ("newly failing", "bad"),
+    "failed": ("failed", "bad"),
+    "unanswered": ("no answer", "warn"),
+    "unjudged": ("a judge failed", "warn"),
+    "missing": ("no score", "warn"),
+    "mixed": ("passes in some trials", "warn"),
+    "new-pass": ("newly passing", "good"),
+    "measured": ("measured", "neutral"),
+    "passed": ("passed", "good"),
+    "outside": ("not applicable", "neutral"),
+}
+"""Label and tone of each kind, from what a reviewer must see to what need not be looked at."""
+ATTENTION: Final[tuple[Kind, ...]] = (
+    "new-failure", "failed", "unanswered", "unjudged", "missing", "mixed",
+)  # fmt: skip
+"""Kinds that a reviewer should look at."""
+_ORDER: Final[dict[Kind, int]] = {kind: place for place, kind in enumerate(KINDS)}
+_LONGEST: Final = 4000
+_LONGEST_REASON: Final = 600
+_TRIALS_SHOWN: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One judge's word on one trial."""
+
+    judge: str
+    state: str
+    word: str
+    """`pass`, `fail`, `measured`, `not applicable`, `no score`, `waiting` or `not measured`."""
+    tone: Tone
+    value: str
+    """The number, or an empty text."""
+    reason: Cut
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One answer with its scores."""
+
+    number: int
+    answer: Cut | None
+    """None when there is none to show; `note` then says why."""
+    note: str
+    facts: tuple[str, ...]
+    """Latency, tokens, cost, trace."""
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The same case in the baseline."""
+
+    id: str
+    answer: Cut | None
+    note: str
+    cells: Mapping[str, Cell]
+    """By judge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many scores are in which state; added up from rows, never copied from the scorecard."""
+
+    cases: int = 0
+    trials: int = 0
+    scored: int = 0
+    not_applicable: int = 0
+    failed: int = 0
+    missing: int = 0
+    pending: int = 0
+
+    def __add__(self, other: Tally) -> Tally:
+        """Both together."""
+        return Tally(
+            *(getattr(self, name) + getattr(other, name) for name in Tally.__dataclass_fields__)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CaseView:
+    """One case as a reviewer sees it."""
+
+    id: str
+    anchor: str
+    kind: Kind
+    label: str
+    tone: Tone
+    split: str
+    tags: tuple[str, ...]
+    where: str
+    """`cases/main.jsonl:12`."""
+    input: Cut
+    expected: Cut | None
+    trials: tuple[Trial, ...]
+    more_trials: int
+    flips: tuple[str, ...]
+    """`exact: passed in the baseline`."""
+    tally: Tally
+    before: Before | None = None
+
+    @property
+    def worst(self) -> Trial:
+        """The trial to show where there is room for one."""
+        bad = (
+            t
+            for t in self.trials
+            for tone in ("bad", "warn")
+            if any(c.tone == tone for c in t.cells)
+        )
+        return next(bad, self.trials[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The cases to show and what is left out."""
+
+    shown: tuple[CaseView, ...]
+    total: Tally
+    left_out: Tally
+    kinds: dict[Kind, int]
+    """Cases of each kind, shown or not."""
+
+    @property
+    def attention(self) -> int:
+        """Cases that a reviewer should look at."""
+        return sum(self.kinds.get(kind, 0) for kind in ATTENTION)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judges:
+    """What the plan says of its judges."""
+
+    lower_is_better: frozenset[str]
+    marks: Mapping[str, float | None]
+
+    @classmethod
+    def of(cls, plan: Plan) -> _Judges:
+        specs = [judge.spec for judge in plan.judges]
+        lower = frozenset(spec.id for spec in specs if spec.better == "lower")
+        return cls(lower, {spec.id: pass_mark(spec) for spec in specs})
+
+
+@dataclass(slots=True)
+class _Case:
+    """Facts of one case, added up over its trials."""
+
+    index: int
+    states: Counter[str] = field(default_factory=Counter)
+    passes: Counter[str] = field(default_factory=Counter)
+    fails: Counter[str] = field(default_factory=Counter)
+    target_failed: bool = False
+    worst: float = float("inf")
+    trials: int = 0
+    views: list[RowView] = field(default_factory=list)
+    """The worst trials in full; at most `_TRIALS_SHOWN` + 1."""
+
+    def add(self, view: RowView, judges: _Judges) -> None:
+        row = view.row
+        self.trials += 1
+        self.target_failed |= row.failure is not None
+        for judge, score in row.scores.items():
+            self.states[score.state] += 1
+            if score.value is not None:
+                value = -score.value if judge in judges.lower_is_better else score.value
+                self.worst = min(self.worst, value)
+        for judge, passed in row.passed.items():
+            (self.passes if passed else self.fails)[judge] += 1
+        self.views.append(view)
+        if len(self.views) > _TRIALS_SHOWN:
+            self.views.sort(key=lambda kept: (_trial_order(kept.row), kept.row.trial))
+            self.views.pop()
+
+    def tally(self) -> Tally:
+        return Tally(
+            1,
+            self.trials,
+            self.states["scored"],
+            self.states["not-applicable"],
+            self.states["failed"],
+            self.states["missing"],
+            self.states["pending"],
+        )
+
+    def kind(self, case: str, flips: _Flips) -> Kind:
+        if case in flips.failures:
+            return "new-failure"
+        if any(not self.passes[judge] for judge in self.fails):
+            return "failed"
+        if self.target_failed:
+            return "unanswered"
+        if self.states["failed"]:
+            return "unjudged"
+        if self.states["missing"] or self.states["pending"]:
+            return "missing"
+        if self.fails:
+            return "mixed"
+        if case in flips.passes:
+            return "new-pass"
+        if self.passes:
+            return "passed"
+        return "measured" if self.states["scored"] else "outside"
+
+
+def _trial_order(row: ResultRow) -> int:
+    if any(not passed for passed in row.passed.values()):
+        return 0
+    if row.failure is not None or any(
+        s.state in ("failed", "missing", "pending") for s in row.scores.values()
+    ):
+        return 1
+    return 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Flips:
+    """Flipped cases with their judges."""
+
+    failures: Mapping[str, tuple[str, ...]]
+    passes: Mapping[str, tuple[str, ...]]
+
+    @classmethod
+    def of(cls, report: Report) -> _Flips:
+        failures: dict[str, tuple[str, ...]] = {}
+        passes: dict[str, tuple[str, ...]] = {}
+        for judge, flips in sorted(report.scorecard.flips.items()):
+            for case in flips.new_failures:
+                failures[case] = (*failures.get(case, ()), judge)
+            for case in flips.new_passes:
+                passes[case] = (*passes.get(case, ()), judge)
+        return cls(failures, passes)
+
+    def words(self, case: str) -> tuple[str, ...]:
+        lost = [
+            f"{judge}: passed in the baseline, fails now" for judge in self.failures.get(case, ())
+        ]
+        won = [
+            f"{judge}: failed in the baseline, passes now" for judge in self.passes.get(case, ())
+        ]
+        return (*lost, *won)
+
+
+def select(report: Report, limit: int, longest: int = _LONGEST) -> Selection:
+    """The `limit` worst cases, with texts of at most `longest` characters, and the tally of all."""
+    judges, flips = _Judges.of(report.plan), _Flips.of(report)
+    total = Tally()
+    kinds: Counter[Kind] = Counter()
+    # A heap whose first entry is the least interesting case kept; the index breaks every tie.
+    kept: list[tuple[tuple[int, float, int], CaseView]] = []
+    for case_id, seen in _cases(report.rows(), judges):
+        kind, tally = seen.kind(case_id, flips), seen.tally()
+        kinds[kind] += 1
+        total += tally
+        rank = (-_ORDER[kind], -seen.worst, -seen.index)
+        if len(kept) < limit:
+            heapq.heappush(kept, (rank, _view(seen, kind, tally, flips, judges, longest)))
+        elif kept and rank > kept[0][0]:
+            heapq.heapreplace(kept, (rank, _view(seen, kind, tally, flips, judges, longest)))
+    views = [view for _, view in sorted(kept, key=lambda entry: entry[0], reverse=True)]
+    left_out = total
+    for view in views:
+        left_out = _less(left_out, view.tally)
+    return Selection(
+        tuple(_with_baseline(report, views, judges, longest)), total, left_out, dict(kinds)
+    )
+
+
+def _less(tally: Tally, part: Tally) -> Tally:
+    return Tally(
+        *(getattr(tally, name) - getattr(part, name) for name in Tally.__dataclass_fields__)
+    )
+
+
+def _cases(rows: Iterator[RowView], judges: _Judges) -> Iterator[tuple[str, _Case]]:
+    for index, (case_id, group) in enumerate(itertools.groupby(rows, key=lambda v: v.case.id)):
+        seen = _Case(index)
+        for view in group:
+            seen.add(view, judges)
+        yield case_id, seen
+
+
+def _view(
+    seen: _Case, kind: Kind, tally: Tally, flips: _Flips, judges: _Judges, longest: int
+) -> CaseView:
+    case = seen.views[0].case
+    label, tone = KINDS[kind]
+    return CaseView(
+        id=case.id,
+        anchor=f"case-{case.index}",
+        kind=kind,
+        label=label,
+        tone=tone,
+        split=case.split,
+        tags=case.tags[:20],
+        where=f"{case.source.path}:{case.source.line}",
+        input=cut(as_text(case.input), longest),
+        expected=None if case.expected is None else cut(as_text(case.expected), longest),
+        trials=tuple(_trial(view.row, judges, longest) for view in seen.views),
+        more_trials=seen.trials - len(seen.views),
+        flips=flips.words(case.id),
+        tally=tally,
+    )
+
+
+def _trial(row: ResultRow, judges: _Judges, longest: int) -> Trial:
+    answer, note = _answer(row, longest)
+    facts = []
+    if row.latency_ms is not None:
+        facts.append(shown("latency_ms", row.latency_ms))
+    if row.usage.tokens is not None:
+        facts.append(f"{row.usage.tokens:,} tokens")
+    if row.usage.cost_usd is not None:
+        facts.append(shown("cost_usd", row.usage.cost_usd))
+    if row.trace_id is not None:
+        facts.append(f"trace {row.trace_id[:200]}")
+    return Trial(row.trial, answer, note, tuple(facts), _cells(row, judges))
+
+
+def _answer(row: ResultRow, longest: int) -> tuple[Cut | None, str]:
+    if row.failure is not None:
+        message = row.failure.message or "its message was removed"
+        return None, f"The target failed ({row.failure.code}): {message}"
+    if row.output is None:
+        answered = any(score.state != "missing" for score in row.scores.values())
+        return None, "The answer is not stored." if answered else "No answer is on record."
+    return cut(as_text(row.output), longest), ""
+
+
+def _cells(row: ResultRow, judges: _Judges) -> tuple[Cell, ...]:
+    return tuple(
+        _cell(judge, score, judges.marks.get(judge), passed=row.passed.get(judge))
+        for judge, score in row.scores.items()
+    )
+
+
+_STATE_WORDS: Final[dict[str, tuple[str, Tone]]] = {
+    "not-applicable": ("not applicable", "neutral"),
+    "failed": ("not measured", "warn"),
+    "missing": ("no score", "warn"),
+    "pending": ("waiting", "wait"),
+}
+
+
+def _cell(judge: str, score: RowScore, mark: float | None, *, passed: bool | None) -> Cell:
+    reason = cut(score.reason or "", _LONGEST_REASON)
+    if score.value is None:
+        word, tone = _STATE_WORDS[score.state]
+        return Cell(judge, score.state, word, tone, "", reason)
+    value = shown(judge, score.value, [mark])
+    if passed is None:
+        return Cell(judge, score.state, "measured", "neutral", value, reason)
+    return Cell(
+        judge, score.state, "pass" if passed else "fail", "good" if passed else "bad", value, reason
+    )
+
+
+def _with_baseline(
+    report: Report, views: Iterable[CaseView], judges: _Judges, longest: int
+) -> Iterator[CaseView]:
+    """The views, each beside what the baseline's first trial of the same case answered."""
+    wanted = list(views)
+    renamed: Mapping[str, str] = {}
+    if report.scorecard.baseline is not None:
+        renamed = {new: old for old, new in report.scorecard.baseline.cases.renamed}
+    old_ids = {view.id: renamed.get(view.id, view.id) for view in wanted}
+    found: dict[str, Before] = {}
+    if report.baseline_rows is not None and wanted:
+        needed = frozenset(old_ids.values())
+        for row in report.baseline_rows():
+            if row.trial == 0 and row.case in needed:
+                answer, note = _answer(row, longest)
+                found[row.case] = Before(
+                    row.case, answer, note, {cell.judge: cell for cell in _cells(row, judges)}
+                )
+    for view in wanted:
+        yield replace(view, before=found.get(old_ids[view.id]))

@@ -1,0 +1,121 @@
+"""`scorecard.html`: one file that needs no network, no font and no script to be read."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from typing import TYPE_CHECKING, Final
+
+from releasecheck.assets import templates_dir
+from releasecheck.scorecard.cases import ATTENTION, KINDS, select
+from releasecheck.scorecard.numbers import NOTHING, count, shown
+from releasecheck.scorecard.tables import counted, gate_rows, metric_rows
+from releasecheck.scorecard.templating import html_environment
+from releasecheck.scorecard.texts import listing
+from releasecheck.scorecard.verdict import (
+    SIGNS,
+    headline,
+    is_open,
+    next_steps,
+    reasons,
+    tone,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from releasecheck.scorecard.report import Report
+
+CASES_SHOWN: Final = 500
+"""Cases that the page holds in full; the others are counted and stand in `results.jsonl`."""
+_CHUNK: Final = 64
+
+
+def render_html(report: Report, cases: int = CASES_SHOWN) -> Iterator[bytes]:
+    """The page in pieces, so that nothing needs the whole of it in memory."""
+    from markupsafe import Markup
+
+    folder = templates_dir()
+    # Style and script come from our own files and are the only ones the page's policy lets run.
+    style = (folder / "scorecard.css").read_text(encoding="utf-8")
+    script = (folder / "scorecard.js").read_text(encoding="utf-8")
+    card, plan = report.scorecard, report.plan
+    stream = (
+        html_environment()
+        .get_template("scorecard.html.j2")
+        .stream(
+            card=card,
+            plan=plan,
+            selection=select(report, cases),
+            kinds=KINDS,
+            attention=ATTENTION,
+            tone=tone(card),
+            signs=SIGNS,
+            headline=headline(card),
+            reasons=reasons(card),
+            steps=next_steps(card),
+            open=is_open(card),
+            counted=counted(card),
+            gates=gate_rows(card),
+            metrics=metric_rows(card),
+            facts=_facts(report),
+            costs=_costs(report),
+            listing=listing,
+            count=count,
+            nothing=NOTHING,
+            style=Markup(style),  # noqa: S704 - our own file
+            script=Markup(script),  # noqa: S704 - our own file
+            style_hash=_hash(style),
+            script_hash=_hash(script),
+        )
+    )
+    stream.enable_buffering(_CHUNK)
+    for piece in stream:
+        yield piece.encode("utf-8")
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode()
+
+
+def _facts(report: Report) -> tuple[tuple[str, str], ...]:
+    """Where all this comes from, as (name, value)."""
+    card, plan = report.scorecard, report.plan
+    facts = [
+        ("Run", card.run_id),
+        ("Plan digest", card.plan_digest),
+        ("Target", f"{plan.target.id} ({plan.target.type})"),
+        ("Cases", f"{card.selection}; digest {plan.cases_digest}"),
+        ("Judges", ", ".join(f"{judge.id} ({judge.spec.type})" for judge in plan.judges)),
+        ("Policy", f"{plan.policy.file}, {plan.policy.digest}"),
+        ("Made by", plan.tool),
+        ("Planned at", plan.created_at),
+    ]
+    if card.created_at:
+        facts.append(("Decided at", card.created_at))
+    if plan.git is not None and plan.git.commit:
+        dirty = ", with uncommitted changes" if plan.git.dirty else ""
+        facts.insert(2, ("Commit", f"{plan.git.commit}{dirty}"))
+    if card.revision > 1:
+        facts.append(("Scoring revision", str(card.revision)))
+    return tuple(facts)
+
+
+def _costs(report: Report) -> tuple[tuple[str, str], ...]:
+    costs = report.scorecard.costs
+    found = [
+        ("Target", shown("cost_usd", costs.target_usd), _tokens(costs.target_tokens)),
+        ("Judges", shown("cost_usd", costs.judges_usd), _tokens(costs.judges_tokens)),
+    ]
+    rows = [
+        (name, ", ".join(part for part in (money, tokens) if part != NOTHING))
+        for name, money, tokens in found
+        if money != NOTHING or tokens != NOTHING
+    ]
+    if rows and costs.unknown:
+        rows.append(("Cost not said", count(costs.unknown, "answer")))
+    return tuple(rows)
+
+
+def _tokens(tokens: int | None) -> str:
+    return NOTHING if tokens is None else count(tokens, "token")

@@ -1,0 +1,46 @@
+"""Numbers as people read them: with their unit, and never rounded onto something they are not (B88)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from releasecheck.stats import show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+NOTHING: Final = "\N{EN DASH}"
+"""Shown where nothing was measured; never 0."""
+
+
+def shown(metric: str, value: float | None, against: Iterable[float | None] = ()) -> str:
+    """A metric's value, on its own side of 0, 1 and each of `against`; `NOTHING` for no value."""
+    if value is None:
+        return NOTHING
+    text = show(value, *against)
+    match metric:
+        case "latency_ms":
+            return f"{text} ms"
+        case "cost_usd":
+            return f"-${text[1:]}" if text.startswith("-") else f"${text}"
+        case _:
+            return text
+
+
+def change(metric: str, value: float | None, against: Iterable[float | None] = ()) -> str:
+    """A difference, always signed; `against` holds sizes it must not be rounded onto."""
+    if value is None:
+        return NOTHING
+    sign = "+" if value > 0 else "\N{MINUS SIGN}" if value < 0 else "±"
+    return sign + shown(metric, abs(value), against)
+
+
+def share(part: int, whole: int) -> str:
+    """`part` of `whole` in percent: 100 only when all, 0 only when none."""
+    return show(Fraction(part, whole), percent=True) if whole > 0 else NOTHING
+
+
+def count(number: int, singular: str, plural: str | None = None) -> str:
+    """`1 case`, `2,500 cases`."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"

@@ -1,0 +1,187 @@
+"""Gates and metrics as rows of a table, with their numbers already in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from releasecheck.scorecard.numbers import NOTHING, change, count, share, shown
+from releasecheck.scorecard.verdict import OUTCOME_TONES, OUTCOME_WORDS, SIGNS
+from releasecheck.stats import plain, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from releasecheck.model.scorecard import GateResult, Metric, Scorecard
+    from releasecheck.scorecard.verdict import Tone
+
+
+@dataclass(frozen=True, slots=True)
+class GateRow:
+    """One gate."""
+
+    id: str
+    outcome: str
+    """As in the JSON."""
+    word: str
+    tone: Tone
+    sign: str
+    what: str
+    """`exact, mean in hard`."""
+    rule: str
+    value: str
+    baseline: str
+    delta: str
+    compared: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """An interval as a picture; every number is a place from 0 to 100."""
+
+    low: float | None
+    high: float | None
+    value: float
+    baseline: float | None
+    thresholds: tuple[float, ...]
+    start: str
+    """What 0 stands for."""
+    end: str
+    """What 100 stands for."""
+    words: str
+    """The same for who cannot see it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRow:
+    """One metric."""
+
+    metric: str
+    split: str
+    stat: str
+    value: str
+    interval: str
+    confidence: str
+    n: str
+    """`84 of 84`."""
+    complete: bool
+    baseline: str
+    delta: str
+    bar: Bar | None
+
+
+def gate_rows(scorecard: Scorecard) -> tuple[GateRow, ...]:
+    """Every gate, the worst outcome first, otherwise in the order of the suite."""
+    places = {outcome: place for place, outcome in enumerate(reversed(OUTCOME_TONES))}
+    ordered = sorted(scorecard.gates, key=lambda gate: places[gate.outcome])
+    return tuple(_gate_row(gate) for gate in ordered)
+
+
+def _gate_row(gate: GateResult) -> GateRow:
+    tone = OUTCOME_TONES[gate.outcome]
+    marks = (gate.threshold, gate.baseline_value)
+    return GateRow(
+        id=gate.id,
+        outcome=gate.outcome,
+        word=OUTCOME_WORDS[gate.outcome],
+        tone=tone,
+        sign=SIGNS[tone],
+        what=f"{gate.metric}, {gate.stat} in {gate.split}",
+        rule=gate.rule,
+        value=shown(gate.metric, gate.value, marks),
+        baseline=shown(gate.metric, gate.baseline_value, (gate.value,)),
+        delta=change(gate.metric, gate.delta, (gate.threshold,)),
+        compared=NOTHING if gate.compared is None else f"{gate.compared:,}",
+        reason=gate.reason,
+    )
+
+
+def metric_rows(scorecard: Scorecard) -> tuple[MetricRow, ...]:
+    """Every metric, in the order of the scorecard."""
+    return tuple(_metric_row(metric, scorecard.gates) for metric in scorecard.metrics)
+
+
+def _metric_row(metric: Metric, gates: Iterable[GateResult]) -> MetricRow:
+    # A threshold beside the bar only where the gate looks at this very number, not at a filter of it.
+    thresholds = [
+        gate.threshold
+        for gate in gates
+        if (gate.metric, gate.split, gate.stat) == (metric.metric, metric.split, metric.stat)
+        and gate.threshold is not None
+        and gate.value == metric.value
+        and gate.baseline_value is None
+    ]
+    name, marks = metric.metric, [*thresholds, metric.baseline_value]
+    interval = NOTHING
+    if metric.ci_low is not None and metric.ci_high is not None:
+        low, high = shown(name, metric.ci_low, thresholds), shown(name, metric.ci_high, thresholds)
+        interval = f"{low} to {high}"
+    return MetricRow(
+        metric=name,
+        split=metric.split,
+        stat=metric.stat,
+        value=shown(name, metric.value, marks),
+        interval=interval,
+        confidence=share(round(metric.confidence * 10_000), 10_000),
+        n=f"{metric.n_scored:,} of {metric.n_expected:,}",
+        complete=metric.n_scored == metric.n_expected and metric.n_expected > 0,
+        baseline=shown(name, metric.baseline_value, (metric.value,)),
+        delta=change(name, metric.delta),
+        bar=_bar(metric, thresholds, interval),
+    )
+
+
+_MARGIN: Final = 1.1
+
+
+def _bar(metric: Metric, thresholds: list[float], interval: str) -> Bar | None:
+    if metric.value is None:
+        return None
+    drawn = [metric.ci_low, metric.ci_high, metric.value, metric.baseline_value, *thresholds]
+    numbers = [number for number in drawn if number is not None]
+    start, end = min(0.0, *numbers), max(numbers)
+    end = 1.0 if start == 0.0 and end <= 1.0 and not _has_unit(metric.metric) else end * _MARGIN
+    if end <= start:
+        end = start + 1.0
+
+    def place(number: float | None) -> float | None:
+        return None if number is None else round(100 * (number - start) / (end - start), 2)
+
+    value = place(metric.value)
+    assert value is not None  # noqa: S101 - a value was given
+    words = shown(metric.metric, metric.value, thresholds)
+    if interval != NOTHING:
+        words += f", interval {interval}"
+    if metric.baseline_value is not None:
+        words += f", baseline {shown(metric.metric, metric.baseline_value)}"
+    if thresholds:
+        words += f", threshold {' and '.join(plain(mark) for mark in thresholds)}"
+    return Bar(
+        low=place(metric.ci_low),
+        high=place(metric.ci_high),
+        value=value,
+        baseline=place(metric.baseline_value),
+        thresholds=tuple(p for p in map(place, thresholds) if p is not None),
+        start=show(start),
+        end=show(end),
+        words=words,
+    )
+
+
+def _has_unit(metric: str) -> bool:
+    return metric in ("latency_ms", "cost_usd", "tokens")
+
+
+def counted(scorecard: Scorecard) -> str:
+    """`252 of 252 scores measured (100 %) for 84 cases`."""
+    counts = scorecard.counts
+    if not counts.pairs:
+        return "No score was planned"
+    text = (
+        f"{counts.scored:,} of {count(counts.pairs, 'score')} measured "
+        f"({share(counts.scored, counts.pairs)}) for {count(counts.cases, 'case')}"
+    )
+    if counts.trials != counts.cases:
+        text += f" and {count(counts.trials, 'trial')}"
+    return text

@@ -1,0 +1,157 @@
+"""The verdict in words: a headline, and what the reader can do now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from releasecheck.scorecard.numbers import count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from releasecheck.model.scorecard import Outcome, Scorecard
+
+Tone: TypeAlias = Literal["good", "neutral", "warn", "bad", "wait"]
+OUTCOME_TONES: Final[dict[Outcome, Tone]] = {
+    "pass": "good",
+    "bootstrap": "neutral",
+    "not_selected": "neutral",
+    "not_comparable": "warn",
+    "blocked_missing": "warn",
+    "block": "bad",
+}
+"""How an outcome looks; the word always stands beside the colour."""
+OUTCOME_WORDS: Final[dict[Outcome, str]] = {
+    "pass": "pass",
+    "bootstrap": "no baseline yet",
+    "not_selected": "not selected",
+    "not_comparable": "not comparable",
+    "blocked_missing": "scores missing",
+    "block": "blocked",
+}
+"""An outcome for people; programs read the JSON."""
+SIGNS: Final[dict[Tone, str]] = {"good": "✔", "neutral": "○", "warn": "▲", "bad": "✖", "wait": "…"}
+"""A glyph for each tone, for readers who see no colour."""
+_HEADLINES: Final[dict[Outcome, str]] = {
+    "pass": "Passed",
+    "bootstrap": "Passed, with no baseline yet",
+    "not_selected": "Nothing was selected",
+    "not_comparable": "No verdict: nothing valid to compare with",
+    "blocked_missing": "No verdict: scores are missing",
+    "block": "Blocked",
+}
+_ENDS: Final = {
+    "failed": "the run failed",
+    "cancelled": "the run was cancelled",
+    "superseded": "a newer run took its place",
+    "expired": "the run expired before it was complete",
+}
+
+
+def is_open(scorecard: Scorecard) -> bool:
+    """Whether another attempt may still change the verdict."""
+    return scorecard.status in ("planned", "running")
+
+
+def tone(scorecard: Scorecard) -> Tone:
+    """The tone of the whole report; green only for a pass."""
+    if scorecard.verdict is None:
+        return "wait"
+    return "warn" if scorecard.overridden else OUTCOME_TONES[scorecard.verdict]
+
+
+def headline(scorecard: Scorecard) -> str:
+    """The decision in a few words."""
+    if scorecard.verdict is None:
+        text = "Waiting for scores"
+    elif scorecard.overridden:
+        text = "Blocked, and overridden by a recorded waiver"
+    else:
+        text = _HEADLINES[scorecard.verdict]
+    return f"{text} ({_ENDS[scorecard.status]})" if scorecard.status in _ENDS else text
+
+
+def reasons(scorecard: Scorecard) -> tuple[str, ...]:
+    """Why, without a first line that only says again what the headline says."""
+    first, *rest = scorecard.reasons or ("",)
+    word = f"{scorecard.verdict or 'waiting'}: "
+    if first.startswith(word):
+        told = first.removeprefix(word)
+        first = "" if rest else told[:1].upper() + told[1:]
+    return (first, *rest) if first else tuple(rest)
+
+
+def next_steps(scorecard: Scorecard) -> tuple[str, ...]:
+    """What the reader can do now, the most useful first; never empty."""
+    return tuple(_steps(scorecard))
+
+
+def _steps(scorecard: Scorecard) -> Iterator[str]:
+    match scorecard.verdict:
+        case None:
+            yield _resume(scorecard)
+        case "block":
+            yield from _after_block(scorecard)
+        case "blocked_missing":
+            yield from _after_missing(scorecard)
+        case "not_comparable":
+            yield from _after_not_comparable(scorecard)
+        case "bootstrap":
+            yield "Check this run by eye, then `releasecheck baseline promote` makes it the baseline of the next one."
+        case "not_selected":
+            yield "Choose cases that a gate looks at; this run decided nothing."
+        case "pass":
+            yield "Nothing blocks the release."
+    if scorecard.mode != "full":
+        yield f"This was a {scorecard.mode} run over part of the cases; decide a release with a full one."
+
+
+def _resume(scorecard: Scorecard) -> str:
+    times = sorted(w.not_before for w in scorecard.waiting if w.not_before)
+    when = f" after {times[0]}" if times else ""
+    return f"Run `releasecheck resume` on this bundle{when}, or re-run the finish job; what is recorded is kept."
+
+
+def _after_block(scorecard: Scorecard) -> Iterator[str]:
+    flipped = len({case for flips in scorecard.flips.values() for case in flips.new_failures})
+    if scorecard.overridden:
+        yield "A recorded waiver lets this pass; look at its reason and its end date before you rely on it."
+    if flipped:
+        verb = "fails" if flipped == 1 else "fail"
+        yield f"Start with {count(flipped, 'case')} that passed in the baseline and {verb} now."
+    else:
+        yield "Look at the worst cases below and repair the candidate."
+    yield "Running again does not help: what was measured is kept and never drawn again."
+
+
+def _after_missing(scorecard: Scorecard) -> Iterator[str]:
+    if is_open(scorecard):
+        yield (
+            "Run `releasecheck resume` on this bundle, or re-run the failed jobs: only what is missing or failed "
+            "is asked again, and what was measured is kept."
+        )
+    else:
+        yield "Repair what is named above and start a new run; this one is closed."
+    if scorecard.counts.failed:
+        yield "If a case fails every time, its error stands with the case below."
+
+
+def _after_not_comparable(scorecard: Scorecard) -> Iterator[str]:
+    used = scorecard.baseline
+    if all(gate.outcome == "not_selected" for gate in scorecard.gates):
+        yield "Choose cases that a gate looks at; no gate has one in this plan."
+    elif used is None:
+        yield (
+            "Promote an accepted run with `releasecheck baseline promote`, or allow the first run without one by "
+            "`baseline: {on_missing: bootstrap}`."
+        )
+    elif used.judges_changed:
+        yield (
+            f"A judge changed since the baseline ({', '.join(used.judges_changed)}): check this run by eye, then "
+            "`releasecheck baseline promote --accept REASON` makes it the new baseline."
+        )
+    else:
+        yield (
+            "Too little is the same as in the baseline. If the dataset changed on purpose, "
+            "`releasecheck baseline promote --accept REASON` makes this run the new baseline."
+        )
