@@ -12,10 +12,10 @@ import re
 from typing import TYPE_CHECKING, Final
 
 import jmespath
-import regex
 from jmespath.exceptions import JMESPathError
 
 from releasecheck.config.nodes import Loc, MapNode, problem_at
+from releasecheck.judges.build import spec_problems
 from releasecheck.model.nearest import listing, nearest
 from releasecheck.model.suite import (
     BUILTIN_METRICS,
@@ -27,10 +27,10 @@ from releasecheck.model.suite import (
     NumericJudge,
     PythonJudge,
     RankJudge,
-    RegexJudge,
     SimilarityJudge,
     Suite,
     YesNoJudge,
+    has_pass_mark,
 )
 from releasecheck.references import PORT, references_in
 
@@ -66,14 +66,9 @@ def check_suite(suite: Suite, document: MapNode) -> tuple[list[Problem], list[Pr
     return check.problems, check.notes
 
 
-def has_pass_mark(judge: Judge) -> bool:
-    """Whether pass or fail is known for its values."""
-    return isinstance(judge, YesNoJudge) or judge.pass_at is not None
-
-
 def scale_of(judge: Judge) -> tuple[float, float] | None:
     """Lowest and highest value a judge can give; None when only its author knows."""
-    return None if isinstance(judge, PythonJudge | CommandJudge) else (0.0, 1.0)
+    return judge.scale if isinstance(judge, PythonJudge | CommandJudge) else (0.0, 1.0)
 
 
 class _Check:
@@ -122,14 +117,8 @@ class _Check:
 
     def judge(self, judge: Judge, loc: Loc) -> None:
         """Its expressions, pass mark and direction make sense."""
-        self._jmespath(judge.input, (*loc, "input"))
-        if isinstance(judge, RegexJudge):
-            try:
-                regex.compile(judge.pattern)
-            except (regex.error, RecursionError, OverflowError) as error:
-                self._bad((*loc, "pattern"), f"expected a regular expression: {error}")
-        if isinstance(judge, ContainsJudge) and judge.value == "":
-            self._bad((*loc, "value"), "every text holds an empty one; name what to look for")
+        for problem in spec_problems(judge):
+            self._bad((*loc, problem.key or "type"), problem.message)
         if isinstance(judge, PythonJudge | CommandJudge):
             self._references(judge.model_dump(by_alias=True), loc)
         negate = isinstance(judge, YesNoJudge | PythonJudge | CommandJudge) and judge.negate
@@ -222,7 +211,8 @@ class _Check:
             )
         if gate.require is not None and gate.stat != "mean":
             self._bad((*loc, "stat"), "`require` looks at every case by itself; leave out `stat`")
-        if gate.on_target_failure == "count_as_fail" and scale_of(judge) is None and not by_pass:
+        unbounded = isinstance(judge, PythonJudge | CommandJudge)
+        if gate.on_target_failure == "count_as_fail" and unbounded and not by_pass:
             self._bad(
                 (*loc, "on_target_failure"),
                 f"the worst value of the {judge.type} judge {judge.id!r} is not known; use "

@@ -82,7 +82,8 @@ def explain(error: ValidationError, document: Node) -> list[Problem]:
 
 def _written(document: Node, detail: ErrorDetails) -> Loc:
     """The place in the document: without the names of union members that pydantic puts between."""
-    node, loc = document, ()
+    node: Node = document
+    loc: Loc = ()
     parts = detail["loc"]
     for position, part in enumerate(parts):
         last = position == len(parts) - 1
@@ -136,13 +137,13 @@ def describe(node: Node, *, private: bool = False) -> str:
     match node:
         case Scalar(value=None):
             return "null"
-        case Scalar(value=bool() as value):
-            return "true" if value else "false"
-        case Scalar(value=int() | float() as value):
-            return "a number" if private else f"the number {value}"
-        case Scalar(value=str() as text):
+        case Scalar(value=str(text)):
             shown = text if len(text) <= 40 else text[:37] + "..."
             return "a text" if private else f"the text {shown!r}"
+        case Scalar(value=bool(value)):
+            return "true" if value else "false"
+        case Scalar(value=number):
+            return "a number" if private else f"the number {number}"
         case ListNode(items=items):
             return f"a list of {len(items)}" if items else "an empty list"
         case MapNode():

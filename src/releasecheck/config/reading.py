@@ -12,6 +12,7 @@ import yaml
 from yaml.events import (
     AliasEvent,
     CollectionEndEvent,
+    CollectionStartEvent,
     DocumentStartEvent,
     Event,
     NodeEvent,
@@ -85,7 +86,10 @@ class _Reader:
         return Problem(message, self._path, mark.line + 1, mark.column + 1)
 
     def _place(self, event: Event) -> Place:
-        return Place(self._path, event.start_mark.line + 1, event.start_mark.column + 1)
+        mark = event.start_mark
+        return (
+            Place(self._path, mark.line + 1, mark.column + 1) if mark else Place(self._path, 1, 1)
+        )
 
     def _stop(self, place: Place, message: str, loc: Loc = ()) -> NoReturn:
         raise ConfigError([*self.problems, self._problem(place, message, loc)])
@@ -110,7 +114,7 @@ class _Reader:
         if len(loc) > MAX_DEPTH:
             self._stop(place, f"nested deeper than {MAX_DEPTH} levels")
         if isinstance(event, AliasEvent):
-            return self._alias(event.anchor, place, loc)
+            return self._alias(str(event.anchor), place, loc)
         if event.anchor is not None:
             if event.anchor in self._anchors:
                 first = self._anchors[event.anchor][1].line
@@ -119,8 +123,9 @@ class _Reader:
         before = self._count
         self._grow(1, place, loc)
         node: Node
-        if event.tag not in _TAGS:
-            message = f"found the tag {event.tag[:60]!r}; tags are not supported, write the value"
+        tag = event.tag if isinstance(event, ScalarEvent | CollectionStartEvent) else None
+        if tag not in _TAGS:
+            message = f"found the tag {str(tag)[:60]!r}; tags are not supported, write the value"
             self._stop(place, message, loc)
         if isinstance(event, ScalarEvent):
             node = Scalar(self._scalar(event, place, loc), place)

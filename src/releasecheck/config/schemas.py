@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from releasecheck.canonical import JsonProblem, digest_bytes, parse_json
 from releasecheck.config.nodes import MapNode, problem_at
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from releasecheck.model.suite import Judge
+
+
+_STAND_IN: Final = {"type": "object"}
+"""For a schema that could not be read, so that later checks find nothing more to say about it."""
 
 
 def freeze_schemas(
@@ -34,7 +38,7 @@ def freeze_schemas(
             except ConfigError as error:
                 reason = f"the schema {judge.schema_!r}: {error.problems[0].message}"
                 problems.append(problem_at(document, loc, reason))
-                judges.append(judge)
+                judges.append(judge.model_copy(update={"schema_": _STAND_IN}))
                 continue
             if found is not None:
                 problems.append(found)
@@ -54,8 +58,8 @@ def _read(root: Path, name: str, files: dict[str, str]) -> tuple[object, Problem
         schema = parse_json(text)
     except JsonProblem as error:
         message = f"this schema is not JSON: {error.message}"
-        return {}, Problem(message, shown, error.line, error.column)
+        return _STAND_IN, Problem(message, shown, error.line, error.column)
     if not isinstance(schema, dict | bool):
         message = "expected a JSON Schema (an object, true or false) in this file"
-        return {}, Problem(message, shown, 1, 1)
+        return _STAND_IN, Problem(message, shown, 1, 1)
     return schema, None

@@ -101,8 +101,8 @@ def _checked(
         suite = Suite.model_validate(plain(document))
     except ValidationError as error:
         return None, explain(error, document), []
-    problems, notes = check_suite(suite, document)
-    suite, more = freeze_schemas(suite, document, path.parent, files)
+    suite, problems = freeze_schemas(suite, document, path.parent, files)
+    more, notes = check_suite(suite, document)
     return suite, [*problems, *more], notes
 
 

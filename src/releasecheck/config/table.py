@@ -121,7 +121,8 @@ def _quoted(text: str, start: int, line: int) -> tuple[str, int, int]:
     while True:
         end = text.find(_QUOTE, at)
         if end < 0:
-            raise _Broken("the quote that opens here is never closed", *_place(text, start, line))
+            message = "the quote that opens here is never closed"
+            raise _Broken(message, *_place(text, start, line))
         parts.append(text[at:end])
         if text[end + 1 : end + 2] != _QUOTE:
             break

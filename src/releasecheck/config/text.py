@@ -20,9 +20,11 @@ _PACKED: Final = {
 }  # fmt: skip
 
 
-def refused(path: str, message: str, **place: int | None) -> ConfigError:
+def refused(
+    path: str, message: str, line: int | None = None, column: int | None = None
+) -> ConfigError:
     """One problem with a file as an error to raise."""
-    return ConfigError([Problem(message, path=path, **place)])
+    return ConfigError([Problem(message, path, line, column)])
 
 
 def read_bytes(path: Path) -> bytes:
@@ -63,7 +65,7 @@ def to_text(data: bytes, shown: str) -> str:
             f"expected UTF-8 text, found the byte {data[error.start]:#04x}; the file is probably in "
             "Latin-1 or Windows-1252 - save it as UTF-8"
         )
-        raise refused(shown, message, line=before.count(b"\n") + 1, column=column) from None
+        raise refused(shown, message, before.count(b"\n") + 1, column) from None
     if "\0" in text[:1000]:
         message = "expected UTF-8 text, found NUL bytes (UTF-16 without a mark, or a binary file)"
         raise refused(shown, message)

@@ -307,6 +307,11 @@ Judge: TypeAlias = Annotated[
 ]
 
 
+def has_pass_mark(spec: Judge) -> bool:
+    """Whether a value of this judge passes or fails: yes/no judges always, others by `pass_at`."""
+    return isinstance(spec, YesNoJudge) or spec.pass_at is not None
+
+
 class CaseFilter(Written):
     """A gate's own choice of cases, inside its split."""
 

@@ -145,7 +145,7 @@ def _case(line: bytes, place: str) -> Case:
     except (JsonProblem, KeyError, TypeError, AttributeError) as error:
         message = f"{place}: not a case of a plan: {type(error).__name__}: {error}"
         raise Untrusted(message) from None
-    if not isinstance(case.index, int) or not isinstance(case.id, str):
+    if not (isinstance(row["id"], str) and type(row["index"]) is int):
         message = f"{place}: not a case of a plan: its id or index is of another type"
         raise Untrusted(message)
     _same(f"{place}: case {case.id[:80]!r}", found, recorded)
