@@ -1,0 +1,138 @@
+"""What every judge shares, applied once and outside of it: `when`, `input`, `negate`, clean reasons."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import jmespath
+from typing_extensions import override
+
+from releasecheck.canonical import clean_text
+from releasecheck.judges.outcome import cannot, kind
+from releasecheck.model.score import JudgeFailed, NotApplicable, Pending, Scored
+from releasecheck.model.suite import CommandJudge, PythonJudge, YesNoJudge
+from releasecheck.ports import Judge, Judged
+
+if TYPE_CHECKING:
+    from releasecheck.canonical import Json
+    from releasecheck.model.score import JudgeAnswer
+    from releasecheck.model.suite import Judge as JudgeSpec
+    from releasecheck.model.suite import When
+    from releasecheck.ports import JudgeAsk, JudgeCase
+    from releasecheck.redact import Redactor
+
+LONGEST_REASON: Final = 2_000
+"""Characters of a reason that are kept."""
+_EVALUATION_ERRORS: Final = (ArithmeticError, LookupError, RecursionError, TypeError, ValueError)
+"""What functions in a JMESPath raise; `JMESPathError` is a ValueError."""
+
+
+class WrappedJudge(Judge):
+    """A judge as the suite configures it."""
+
+    def __init__(self, inner: Judge, spec: JudgeSpec, redactor: Redactor) -> None:
+        self._inner = inner
+        self._when = spec.when
+        self._select = None if spec.input is None else Selector(spec.input)
+        self._negate = isinstance(spec, YesNoJudge | PythonJudge | CommandJudge) and spec.negate
+        self._redactor = redactor
+
+    @override
+    async def judge(self, ask: JudgeAsk) -> Judged:
+        not_for = None if self._when is None else why_not_applicable(self._when, ask.case)
+        if not_for is not None:
+            return Judged(NotApplicable(not_for))
+        if self._select is not None:
+            part = self._select(ask.output)
+            if isinstance(part, JudgeFailed):
+                return Judged(self._presentable(part))
+            ask = replace(ask, output=part)
+        judged = await self._inner.judge(ask)
+        answer = negated(judged.answer) if self._negate else judged.answer
+        return replace(judged, answer=self._presentable(answer))
+
+    @override
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def _presentable(self, answer: JudgeAnswer) -> JudgeAnswer:
+        match answer:
+            case Scored(reason=None) | Pending():
+                return answer
+            case Scored(value, reason):
+                return Scored(value, self._text(reason or ""))
+            case NotApplicable(reason):
+                return NotApplicable(self._text(reason))
+            case JudgeFailed(failure):
+                return JudgeFailed(replace(failure, message=self._text(failure.message or "")))
+
+    def _text(self, text: str) -> str:
+        # Redacted before it is cut, or the first half of a secret would be left at the cut.
+        text = self._redactor.text(clean_text(text))
+        return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 3] + "..."
+
+
+class Selector:
+    """`input: answer.text`: a JMESPath into the output."""
+
+    def __init__(self, expression: str) -> None:
+        """Compile it.
+
+        Raises:
+            ValueError: it is no JMESPath.
+        """
+        self._expression = expression
+        self._compiled = jmespath.compile(expression)
+        # Only functions can make what JSON has not, such as the infinity of to_number('1e999').
+        self._computes = "(" in expression
+
+    def __call__(self, output: Json) -> Json | JudgeFailed:
+        """The part, which may be 0, false or empty; null and nothing are a failure."""
+        try:
+            part = self._compiled.search(output)
+            if self._computes:
+                json.dumps(part, allow_nan=False)
+        except _EVALUATION_ERRORS as error:
+            message = f"`input: {self._expression}` cannot be evaluated on this output: {error}"
+            return cannot("input_failed", message)
+        if part is None:
+            return cannot(
+                "missing_part", f"`input: {self._expression}` finds nothing in {_outline(output)}"
+            )
+        return part
+
+
+def _outline(output: Json) -> str:
+    if isinstance(output, dict):
+        keys = ", ".join(sorted(output)[:20]) or "none"
+        return f"the output, an object with the keys {keys}"
+    return f"the output, which is {kind(output)}"
+
+
+def why_not_applicable(when: When, case: JudgeCase) -> str | None:
+    """Why a judge has nothing to say about a case; None when it applies."""
+    if when.tags is not None and not set(when.tags) & set(case.tags):
+        return "the case has none of the tags " + ", ".join(when.tags)
+    if when.split is not None and when.split not in ("all", case.split):
+        return f"the case is not in the split {when.split}"
+    if when.has == "expected" and case.expected is None:
+        return "the case names no `expected`"
+    return None
+
+
+def negated(answer: JudgeAnswer) -> JudgeAnswer:
+    """Yes as no and no as yes; a failure and "not applicable" stay what they are (B32)."""
+    if not isinstance(answer, Scored):
+        return answer
+    if answer.value not in (0.0, 1.0):
+        message = (
+            f"`negate` turns yes and no round, and the value is {answer.value!r}, neither 1 nor 0"
+        )
+        return cannot("contract_violation", message)
+    if answer.value == 0.0:
+        return Scored(1.0, answer.reason)
+    return Scored(
+        0.0, answer.reason or "negated: what must not be there or hold, is there or holds"
+    )
