@@ -15,7 +15,7 @@ import jmespath
 from jmespath.exceptions import JMESPathError
 
 from releasecheck.config.nodes import Loc, MapNode, problem_at
-from releasecheck.judges.build import spec_problems
+from releasecheck.judges.checks import spec_problems
 from releasecheck.model.nearest import listing, nearest
 from releasecheck.model.suite import (
     BUILTIN_METRICS,

@@ -43,10 +43,11 @@ class CaseReader:
         # The first key of every path we read: what is left of the row is metadata.
         self._taken = {path if csv else path.partition(".")[0] for path in self._where.values()}
         self._taken |= set(self._where.values())
+        self._near: dict[str, str | None] = {}
 
     def columns(self) -> bool:
         """Whether all columns that must be there are there; for CSV, once for the file (B01)."""
-        if not self._csv:
+        if not self._csv or not self._rows.columns:
             return True
         found = self._rows.columns
         needed = {"id", "input", *self._spec.fields.model_fields_set}
@@ -243,8 +244,13 @@ class CaseReader:
 
     def _near_miss(self, row: Row, key: str) -> str | None:
         """The field of ours that a strange one is probably meant to be, if that one is absent."""
-        free = [path for name, path in self._where.items() if self._get(row, name) is _ABSENT]
-        return nearest(key, free, cutoff=0.85)
+        if key not in self._near:
+            self._near[key] = nearest(key, self._where.values(), cutoff=0.8)
+        near = self._near[key]
+        absent = any(
+            path == near and self._get(row, name) is _ABSENT for name, path in self._where.items()
+        )
+        return near if absent else None
 
 
 def _control(text: str) -> str | None:

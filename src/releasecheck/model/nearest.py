@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+MANY: Final = 2_000
+"""Names that are compared with; of more, those that begin alike."""
+
+
 def nearest(found: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
     """The known name most like `found`, capitals aside; None when none is near."""
     names = {name.casefold(): name for name in sorted(known, reverse=True)}
+    if len(names) > MANY:  # comparing with each of a million ids would take minutes
+        start = found[:3].casefold()
+        names = dict([entry for entry in names.items() if entry[0].startswith(start)][:MANY])
     close = get_close_matches(found[:200].casefold(), names, n=1, cutoff=cutoff)
     return names[close[0]] if close else None
 

@@ -97,11 +97,13 @@ def freeze(
             f"found {circumstances.unique[:60]!r}"
         )
         raise UsageError(message)
-    files = {
-        case_file(index): b"".join(dump_line(case.to_json()) for case in held)
-        for index, held in enumerate(shards)
-    }
-    rows = [(case.id, case.digest, case.split, case.tags) for case in selected.cases]
+    files: dict[str, bytes] = {}
+    digests: dict[str, str] = {}
+    for index, held in enumerate(shards):
+        written = [case.to_json() for case in held]
+        digests |= {row["id"]: row["digest"] for row in written}
+        files[case_file(index)] = b"".join(map(dump_line, written))
+    rows = [(case.id, digests[case.id], case.split, case.tags) for case in selected.cases]
     document = {
         "schema": PLAN_SCHEMA,
         "plan_digest": "sha256:" + "0" * 64,

@@ -45,11 +45,12 @@ def verify_plan(document: Json, files: Mapping[str, bytes]) -> Plan:
         if shard.file not in files:
             message = f"the plan's file {shard.file} is missing; get the whole plan folder again"
             raise Untrusted(message)
-        for case in iterate_cases(plan, shard.index, files[shard.file].splitlines(keepends=True)):
+        lines = files[shard.file].splitlines(keepends=True)
+        for case, identity in _checked_cases(plan, shard.index, lines):
             if case.index in rows or case.id in ids:
                 message = f"{shard.file}: the case {case.id[:80]!r} is in the plan twice"
                 raise Untrusted(message)
-            rows[case.index] = (case.id, case.digest, case.split, case.tags)
+            rows[case.index] = (case.id, identity, case.split, case.tags)
             ids.add(case.id)
             splits[case.split] += 1
     if sorted(rows) != list(range(plan.cases)) or dict(splits) != plan.splits:
@@ -120,23 +121,28 @@ def iterate_cases(plan: Plan, shard: int, lines: Iterable[bytes]) -> Iterator[Ca
         DigestMismatch: a case or the file was changed after it was written.
         Untrusted: a line is no case, or is out of order.
     """
+    return (case for case, _ in _checked_cases(plan, shard, lines))
+
+
+def _checked_cases(plan: Plan, shard: int, lines: Iterable[bytes]) -> Iterator[tuple[Case, str]]:
+    """Cases with their digests."""
     planned = plan.shards[shard]
     state, last, count = sha256(), -1, 0
     for count, line in enumerate(lines, start=1):
         state.update(line)
-        case = _case(line, f"{planned.file}:{count}")
+        case, identity = _case(line, f"{planned.file}:{count}")
         if not last < case.index < plan.cases:
             message = f"{planned.file}:{count}: the case {case.id[:80]!r} is out of plan order"
             raise Untrusted(message)
         last = case.index
-        yield case
+        yield case, identity
     _same(planned.file, "sha256:" + state.hexdigest(), planned.digest)
     if count != planned.cases:
         message = f"{planned.file}: expected {planned.cases} cases, found {count}"
         raise Untrusted(message)
 
 
-def _case(line: bytes, place: str) -> Case:
+def _case(line: bytes, place: str) -> tuple[Case, str]:
     try:
         row = parse_json(line)
         case = Case.from_json(row)
@@ -149,7 +155,7 @@ def _case(line: bytes, place: str) -> Case:
         message = f"{place}: not a case of a plan: its id or index is of another type"
         raise Untrusted(message)
     _same(f"{place}: case {case.id[:80]!r}", found, recorded)
-    return case
+    return case, found
 
 
 def _same(what: str, found: str, recorded: object) -> None:
