@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from releasecheck.model.record import FileHeader, OutputRecord
 from releasecheck.model.table import ANSWERED
 from releasecheck.pipeline.folders import LEDGER_FILE, find_root, ledger_files
 from releasecheck.pipeline.remaining import count_remaining, merge_files, remaining
+from releasecheck.plan import ShardLimits, divide
 from releasecheck.references import missing_names
 
 if TYPE_CHECKING:
@@ -108,51 +109,61 @@ def check_approval(plan: Plan, approved_by: str | None) -> None:
 
 @asynccontextmanager
 async def open_tools(
-    folder: PlanFolder, world: World, asked: JudgesAsked, *, share: int
+    folder: PlanFolder, world: World, asked: JudgesAsked, *, shard: int | None
 ) -> AsyncIterator[Tools]:
     """Open the target and the judges, and stop them again whatever happens.
 
-    `share` is the number of shards that run at once elsewhere: limits of the run are divided by it.
+    `shard` takes its share of the run's limits; None takes them whole, for the only process at work.
     """
     from releasecheck.judges import open_judges
-    from releasecheck.plan import divide
     from releasecheck.targets import open_target
     from releasecheck.transport import open_client
 
     plan = folder.plan
-    limits = divide(plan, share)
+    limits = limits_of(plan, shard)
     redactor = world.redactor(plan)
     root = find_root(folder, world.cwd)
-    async with open_client(world.environment) as client:
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(open_client(world.environment))
         target = None
         judges: dict[str, Judge] = {}
-        try:
-            if asked != "none":
-                judges = open_judges(
-                    plan.judges,
-                    root=root,
-                    environment=world.environment,
-                    clock=world.clock,
-                    redactor=redactor,
-                )
-            if asked != "only":
-                target = await open_target(
-                    plan.target,
-                    client=client,
-                    root=root,
-                    environment=world.environment,
-                    clock=world.clock,
-                    redactor=redactor,
-                    concurrency=limits.concurrency,
-                    rate_limit=limits.rate_limit,
-                    seed=plan.seed,
-                )
-            yield Tools(target, judges, redactor, limits.concurrency)
-        finally:
-            if target is not None:
-                await target.aclose()
+        if asked != "none":
+            judges = open_judges(
+                plan.judges,
+                root=root,
+                environment=world.environment,
+                clock=world.clock,
+                redactor=redactor,
+            )
             for judge in judges.values():
-                await judge.aclose()
+                stack.push_async_callback(judge.aclose)
+        if asked != "only":
+            target = await open_target(
+                plan.target,
+                client=client,
+                root=root,
+                environment=world.environment,
+                clock=world.clock,
+                redactor=redactor,
+                concurrency=limits.concurrency,
+                rate_limit=limits.rate_per_s,
+                seed=plan.seed,
+            )
+            stack.push_async_callback(target.aclose)
+        yield Tools(target, judges, redactor, limits.concurrency)
+
+
+def limits_of(plan: Plan, shard: int | None) -> ShardLimits:
+    """What one shard may use, or the whole run."""
+    if shard is not None:
+        return divide(plan, shard)
+    budget = plan.budget
+    return ShardLimits(
+        concurrency=plan.target.concurrency,
+        rate_per_s=plan.target.rate_limit,
+        cost_usd=None if budget is None else budget.cost_usd,
+        time_s=None if budget is None else budget.time,
+    )
 
 
 async def execute_shard(
@@ -269,8 +280,8 @@ def _open_pairs(recorded: Recorded, cases: Sequence[int], asked: JudgesAsked) ->
     mendable = table.mendable[own]
     if asked == "none":
         # Judges come later: open is only what the target has not answered, and may yet.
-        unanswered = np.asarray(table.target[own] != ANSWERED)
-        mendable = mendable & unanswered[..., None]
+        unanswered = np.not_equal(table.target[own], ANSWERED)
+        mendable = mendable & np.expand_dims(unanswered, -1)
     return int(np.count_nonzero(mendable))
 
 

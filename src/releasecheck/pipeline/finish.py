@@ -188,7 +188,7 @@ async def _repair(
     ]
     attempt = max(attempts, default=0) + 1
     path = bundle.results / finish_file_name(attempt)
-    async with open_tools(folder, world, "all", share=1) as tools:
+    async with open_tools(folder, world, "all", shard=None) as tools:
         writer = JsonlWriter(path, header_of(plan, world, None, attempt), world.clock)
         shard = Shard(
             run_id=plan.run_id,

@@ -7,20 +7,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from releasecheck.canonical import dump_document
 from releasecheck.config import load_cases, load_suite
 from releasecheck.errors import UsageError
 from releasecheck.model.plan import GitState, Policy, Root
 from releasecheck.pipeline.baselines import has_baseline, read_baseline
 from releasecheck.pipeline.files import write_whole
-from releasecheck.plan import freeze, judge_identity, select
+from releasecheck.plan import (
+    PLAN_FILE,
+    Changed,
+    Circumstances,
+    assign_shards,
+    freeze,
+    judge_identity,
+    select,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from releasecheck.config import LoadedSuite
     from releasecheck.model.case import Case
-    from releasecheck.model.plan import Mode, Plan
+    from releasecheck.model.plan import Mode, Plan, PlannedJudge
     from releasecheck.pipeline.baselines import BaselineFiles
     from releasecheck.pipeline.world import World
 
@@ -33,7 +40,8 @@ class PlanRequest:
     profile: str | None = None
     shards: int | Literal["auto"] | None = None
     """None: as the suite says."""
-    mode: Mode = "full"
+    mode: Mode | None = None
+    """None: `delta` where ids or changed cases are given, else `full`."""
     preview: int = 10
     ids: tuple[str, ...] | None = None
     changed: ChangedCases | None = None
@@ -76,10 +84,16 @@ def read_suite(config: Path, profile: str | None) -> tuple[LoadedSuite, tuple[Ca
 
 
 def make_plan(
-    request: PlanRequest, world: World, out: Path, *, placed_at: Path | None = None
+    request: PlanRequest,
+    world: World,
+    out: Path,
+    *,
+    check: Callable[[Plan, Path, Mapping[str, str]], None],
+    placed_at: Path | None = None,
 ) -> Planned:
     """Freeze a plan into the folder `out`, which must not hold one.
 
+    `check` looks at the plan before anything is written (see `releasecheck.pipeline.preflight`).
     `placed_at` is where the folder will be moved to, when that is somewhere else.
 
     Raises:
@@ -91,52 +105,52 @@ def make_plan(
         raise UsageError(message)
     loaded, cases = read_suite(request.config, request.profile)
     baseline = _baseline(request, loaded)
+    times = None if baseline is None else baseline.times()
     chosen = select(
         cases,
         mode=request.mode,
         preview=request.preview,
         ids=request.ids,
         changed=_changed(request, cases),
-        since=None if request.changed is None else request.changed.since,
         seed=request.seed,
     )
-    frozen = freeze(
-        loaded.suite,
-        chosen,
-        judges=plan_judges(loaded),
-        shards=request.shards,
-        baseline=None if baseline is None else baseline.pin(_why(request, loaded)),
-        times=None if baseline is None else baseline.times(),
-        seed=request.seed,
+    circumstances = Circumstances(
         unique=request.unique,
         created_at=world.clock.now(),
         tool=world.tool,
-        git=request.git,
         policy=_policy(request, loaded),
         root=_root(loaded, world.cwd, placed_at or out),
+        seed=request.seed,
+        baseline=None if baseline is None else baseline.pin(_why(request, loaded)),
+        git=request.git,
         context=dict(request.context or {}),
     )
-    for name, data in frozen.files.items():
-        write_whole(out / name, [data])
+    count = request.shards or loaded.suite.shards or "auto"
+    shards = assign_shards(chosen.cases, count, times)
+    frozen = freeze(loaded.suite, chosen, plan_judges(loaded), shards, circumstances, times)
+    check(frozen.plan, loaded.root, world.environment)
     if baseline is not None:
         for name, data in baseline.data.items():
             write_whole(out / "baseline" / name, [data])
-    document = frozen.plan.model_dump(mode="json", by_alias=True)
-    write_whole(out / "plan.json", [dump_document(document)])
+    # plan.json last: a folder is a plan once it is there.
+    for name in sorted(frozen.files, key=lambda name: name == PLAN_FILE):
+        write_whole(out / name, [frozen.files[name]])
     return Planned(out, frozen.plan, loaded)
 
 
-def plan_judges(loaded: LoadedSuite) -> list[object]:
+def plan_judges(loaded: LoadedSuite) -> list[PlannedJudge]:
     """Every judge with its identity, files included."""
     from releasecheck.judges import judge_files
 
     return [judge_identity(spec, judge_files(spec, loaded.root)) for spec in loaded.suite.judges]
 
 
-def _changed(request: PlanRequest, cases: tuple[Case, ...]) -> frozenset[str] | None:
+def _changed(request: PlanRequest, cases: tuple[Case, ...]) -> Changed | None:
     if request.changed is None:
         return None
-    return frozenset(case.id for case in cases if case.digest not in request.changed.digests)
+    known = request.changed.digests
+    ids = frozenset(case.id for case in cases if case.digest not in known)
+    return Changed(request.changed.since, ids)
 
 
 def _baseline(request: PlanRequest, loaded: LoadedSuite) -> BaselineFiles | None:

@@ -24,20 +24,29 @@ def preflight(
         ConfigError: every part that cannot work, named.
         EnvironmentMissing: variables that are unset or empty.
     """
+    check_environment(plan, environment, asked)
+    check_parts(plan, root, environment, asked)
+
+
+def check_parts(
+    plan: Plan, root: Path | None, environment: Mapping[str, str], asked: JudgesAsked = "all"
+) -> None:
+    """Check target and judges: templates, expressions, schemas, functions, programs, files.
+
+    Raises:
+        ConfigError: every part that cannot work, named.
+    """
     from releasecheck.judges import check_judge
     from releasecheck.targets import check_target
 
-    check_environment(plan, environment, asked)
     problems: list[Problem] = []
     if asked != "only":
-        problems += [_of(f"target {plan.target.id}", found)
-                     for found in check_target(plan.target, root, environment)]  # fmt: skip
+        found = check_target(plan.target, root, environment)
+        problems += [_of(f"target {plan.target.id}", problem) for problem in found]
     if asked != "none":
         for judge in plan.judges:
-            problems += [
-                _of(f"judge {judge.id}", found)
-                for found in check_judge(judge.spec, root, environment)
-            ]
+            found = check_judge(judge.spec, root, environment)
+            problems += [_of(f"judge {judge.id}", problem) for problem in found]
     if problems:
         raise ConfigError(problems)
 

@@ -19,6 +19,7 @@ from releasecheck.pipeline.execute import (
     ShardRequest,
     check_approval,
     execute_shard,
+    limits_of,
     open_tools,
 )
 from releasecheck.pipeline.files import write_whole
@@ -65,10 +66,10 @@ async def run(request: PlanRequest, out: Path, options: RunOptions, world: World
     """
     bundle = Bundle(out)
     _check_replaceable(bundle)
-    with _locked(out):
+    with locked(out):
         _check_replaceable(bundle)
         folder = _plan_into(bundle, request, options, world)
-        with _failure_recorded(bundle, folder, world):
+        with failure_recorded(bundle, folder, world):
             return await _carry_through(bundle, folder, options, world)
 
 
@@ -79,11 +80,11 @@ async def resume(out: Path, options: RunOptions, world: World) -> FinishResult:
         NotResumable: there is no run in `out`.
     """
     open_bundle(out)
-    with _locked(out):
+    with locked(out):
         bundle, folder = open_bundle(out)
         if bundle.finalized:
             return await finish(_finish_request(bundle, options), world)
-        with _failure_recorded(bundle, folder, world):
+        with failure_recorded(bundle, folder, world):
             return await _carry_through(bundle, folder, options, world)
 
 
@@ -94,9 +95,8 @@ def _plan_into(
     waiting_room = bundle.path / NEW_PLAN
     shutil.rmtree(waiting_room, ignore_errors=True)
     try:
-        planned = make_plan(request, world, waiting_room, placed_at=bundle.plan)
+        planned = make_plan(request, world, waiting_room, check=preflight, placed_at=bundle.plan)
         check_approval(planned.plan, options.approved_by)
-        preflight(planned.plan, planned.loaded.root, world.environment)
     except BaseException:
         shutil.rmtree(waiting_room, ignore_errors=True)
         raise
@@ -146,14 +146,12 @@ async def _run_shards(
     plan = folder.plan
     check_approval(plan, options.approved_by)
     preflight(plan, find_root(folder, world.cwd), world.environment)
-    budget = plan.budget
-    seconds = [
-        limit for limit in (options.time_budget_s, budget and budget.time) if limit is not None
-    ]
+    limits = limits_of(plan, None)
+    seconds = [limit for limit in (options.time_budget_s, limits.time_s) if limit is not None]
     until = world.clock.monotonic() + min(seconds) if seconds else None
     spent, gate = Spent(), asyncio.Semaphore(SHARDS_AT_ONCE)
 
-    async with open_tools(folder, world, "all", share=1) as tools:
+    async with open_tools(folder, world, "all", shard=None) as tools:
 
         async def one(index: int) -> ShardDone:
             async with gate:
@@ -164,7 +162,7 @@ async def _run_shards(
                     tools,
                     until=until,
                     spent=spent,
-                    cost_usd=None if budget is None else budget.cost_usd,
+                    cost_usd=limits.cost_usd,
                 )
 
         tasks = [asyncio.create_task(one(shard.index)) for shard in plan.shards]
@@ -214,7 +212,8 @@ def _make_room(bundle: Bundle) -> None:
 
 
 @contextmanager
-def _locked(out: Path) -> Iterator[None]:
+def locked(out: Path) -> Iterator[None]:
+    """Hold a bundle against other processes (NotResumable when one is at work)."""
     out.mkdir(parents=True, exist_ok=True)
     lock = FileLock(out / LOCK)
     try:
@@ -229,7 +228,7 @@ def _locked(out: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _failure_recorded(bundle: Bundle, folder: PlanFolder, world: World) -> Iterator[None]:
+def failure_recorded(bundle: Bundle, folder: PlanFolder, world: World) -> Iterator[None]:
     """Write `failure.json` when a run cannot be carried through (S2-46, S2-60)."""
     try:
         yield

@@ -1,0 +1,80 @@
+"""The command line: parse, one call, print, and the exit code as a value. Commands load when used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Final
+
+import click
+from typing_extensions import override
+
+from releasecheck.assets import VERSION
+from releasecheck.errors import UsageError
+
+COMMANDS: Final = {
+    "init": "Write a starter suite that runs at once.",
+    "validate": "Read config and cases as `plan` would, and say what was found.",
+    "plan": "Freeze a plan: cases, target, judges, gates, baseline.",
+    "shard": "Run one shard of a plan.",
+    "finish": "Merge results, decide, and write the bundle.",
+    "run": "Plan, run and finish in one process.",
+    "resume": "Carry an interrupted run on from its ledger.",
+    "status": "Say how far a run is.",
+    "compare": "Compare two runs: flipped cases and metric differences.",
+    "verify": "Recompute a bundle from itself.",
+    "baseline": "Show a baseline, or promote a run to be one.",
+    "schema": "Print a JSON Schema.",
+}
+"""Names and one line each, so that `--help` imports none of them."""
+
+
+class Commands(click.Group):
+    """A group whose commands are imported when they are used."""
+
+    @override
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    @override
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"releasecheck.cli.{cmd_name}").command
+        return command
+
+    @override
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(VERSION, prog_name="releasecheck", message="%(prog)s %(version)s")
+def group() -> None:
+    """Decide whether a change to an AI system may ship.
+
+    A gate passes only when it compared what it promised to compare. Exit codes: 0 passed or neutral,
+    1 measured and blocked, 2 no verdict, 3 usage or configuration, 4 could not run or be trusted, 5 still
+    waiting for scores, 130 interrupted.
+    """
+
+
+def run(argv: list[str]) -> int:
+    """Carry out a command line; returns its exit code.
+
+    Raises:
+        UsageError: the command line is wrong.
+        ReleaseCheckError: as its class says.
+    """
+    try:
+        result = group.main(args=argv, prog_name="releasecheck", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        raise UsageError(error.format_message()) from None
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        hint = f"\nTry `{context.command_path} --help`." if context is not None else ""
+        raise UsageError(error.format_message() + hint) from None
+    except click.Abort:
+        raise KeyboardInterrupt from None
+    # `--help` and `--version` end with click's own zero; every command returns its code.
+    return 0 if result is None else int(result)

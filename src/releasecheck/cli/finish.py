@@ -1,0 +1,54 @@
+"""`releasecheck finish`."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import click
+
+from releasecheck.cli.options import EXISTING, FOLDER, Duration, json_option
+
+
+@click.command("finish")
+@click.option("--plan", "plan", type=FOLDER, required=True, help="The plan folder.")
+@click.option(
+    "--results", type=EXISTING, multiple=True, required=True, help="Folder with result files."
+)
+@click.option("--out", type=FOLDER, default=Path("out"), show_default=True, help="The bundle.")
+@click.option("--no-wait", is_flag=True, help="Do not wait for judges that owe scores; exit 5.")
+@click.option(
+    "--repair", type=click.IntRange(0), default=0, help="Ask missing trials here, at most N."
+)
+@click.option("--time-budget", type=Duration(), help="Wait for scores at most this long.")
+@click.option("--final", "close", is_flag=True, help="Decide for good on what is there.")
+@click.option("--approved-by", help="Who approved calling a target with irreversible effects.")
+@json_option
+def command(
+    *,
+    plan: Path,
+    results: tuple[Path, ...],
+    out: Path,
+    no_wait: bool,
+    repair: int,
+    time_budget: float | None,
+    close: bool,
+    approved_by: str | None,
+    as_json: bool,
+) -> int:
+    """Merge the results of all shards, decide, and write the bundle."""
+    from releasecheck.cli.report import show_scorecard
+    from releasecheck.drivers.local.finish import run_finish
+    from releasecheck.drivers.local.world import local_world
+    from releasecheck.pipeline.finish import FinishRequest
+
+    # No judge of this version defers, so there is nothing to wait for yet, and both options hold.
+    del no_wait, time_budget
+    world = local_world()
+    request = FinishRequest(plan, results, out, close, repair, approved_by)
+    try:
+        result = asyncio.run(run_finish(request, world))
+    finally:
+        world.progress.close()
+    show_scorecard(result.scorecard, out, as_json=as_json)
+    return result.scorecard.exit_code

@@ -1,0 +1,160 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import click
+
+from releasecheck.errors import UsageError
+from releasecheck.model.base import parse_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from releasecheck.model.plan import Mode
+    from releasecheck.pipeline.freezing import PlanRequest
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+class Duration(click.ParamType):
+    """`60s`, `5m`, `1h30m`, or a number of seconds."""
+
+    name = "duration"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Seconds."""
+        try:
+            return parse_duration(float(value) if _is_number(value) else value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def _is_number(value: object) -> bool:
+    try:
+        float(str(value))
+    except ValueError:
+        return False
+    return True
+
+
+class Shards(click.ParamType):
+    """A number of shards, or `auto`."""
+
+    name = "N|auto"
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> int | Literal["auto"]:
+        """A whole number from 1 to 256, or `auto`."""
+        if value == "auto":
+            return "auto"
+        if isinstance(value, int):
+            return value
+        text = str(value)
+        if not text.isascii() or not text.isdigit() or not 1 <= int(text[:6]) <= 256:
+            self.fail(f"expected auto or a whole number from 1 to 256, found {text!r}", param, ctx)
+        return int(text)
+
+
+FOLDER = click.Path(path_type=Path, file_okay=False)
+EXISTING = click.Path(path_type=Path)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """Options of `plan` and `run`, as given."""
+
+    config: Path
+    profile: str | None
+    shards: int | Literal["auto"] | None
+    mode: Mode | None
+    preview: int | None
+    ids: str | None
+    ids_file: Path | None
+    changed_since: str | None
+    baseline: str | None
+    seed: int
+
+    def request(self) -> PlanRequest:
+        """What the pipeline is asked for, with what git and the environment add.
+
+        Raises:
+            UsageError: options contradict each other or name what is not there.
+        """
+        from releasecheck.cli.output import note
+        from releasecheck.drivers.local.git import changed_since, git_state
+        from releasecheck.drivers.local.world import ci_context, unique_run
+        from releasecheck.pipeline.freezing import PlanRequest
+
+        mode = self.mode
+        if self.preview is not None and mode is None and self.changed_since is None:
+            mode = "preview"
+        changed = None
+        if self.changed_since is not None:
+            changed = changed_since(self.config, self.profile, self.changed_since, note)
+        return PlanRequest(
+            config=self.config,
+            profile=self.profile,
+            shards=self.shards,
+            mode=mode,
+            preview=10 if self.preview is None else self.preview,
+            ids=self._ids(),
+            changed=changed,
+            baseline=self._baseline(),
+            seed=self.seed,
+            unique=unique_run(),
+            git=git_state(self.config.resolve().parent),
+            context=ci_context(),
+        )
+
+    def _ids(self) -> tuple[str, ...] | None:
+        if self.ids is not None and self.ids_file is not None:
+            message = "give the ids with --ids or with --ids-file, not with both"
+            raise UsageError(message)
+        if self.ids is not None:
+            return tuple(self.ids.split(","))
+        if self.ids_file is not None:
+            from releasecheck.canonical import decode_text
+            from releasecheck.pipeline.files import read_bytes
+
+            lines = decode_text(read_bytes(self.ids_file)).splitlines()
+            return tuple(line for line in lines if line.strip())
+        return None
+
+    def _baseline(self) -> Path | Literal["none"] | None:
+        if self.baseline is None or self.baseline == "none":
+            return "none" if self.baseline else None
+        return Path(self.baseline)
+
+
+def plan_options(command: F) -> F:
+    """The options of `plan`, which `run` takes too."""
+    decorators = [
+        click.argument("config", type=EXISTING),
+        click.option("--profile", help="Overlay of the config to use."),
+        click.option("--shards", type=Shards(), help="Number of shards, 1 to 256, or auto."),
+        click.option("--mode", type=click.Choice(["full", "preview", "delta"])),
+        click.option("--preview", type=int, help="Size of the sample of a preview (10)."),
+        click.option("--ids", help="Only these cases, comma-separated."),
+        click.option(
+            "--ids-file", type=EXISTING, help="Only the cases of this file, one id a line."
+        ),
+        click.option("--changed-since", metavar="REF", help="Only cases changed since a git ref."),
+        click.option("--baseline", metavar="DIR|none", help="Compare with this baseline."),
+        click.option("--seed", type=int, default=0, show_default=True, help="Of samples."),
+    ]
+    for decorator in reversed(decorators):
+        command = decorator(command)
+    return command
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")

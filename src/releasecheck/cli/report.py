@@ -1,0 +1,44 @@
+"""A verdict on the terminal: verdict first, why, then where to look."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from releasecheck.cli.output import document, say
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from releasecheck.model.scorecard import Scorecard
+
+SHOWN_FLIPS = 10
+
+
+def show_scorecard(card: Scorecard, out: Path, *, as_json: bool) -> None:
+    """Print a decided run."""
+    if as_json:
+        document(card.model_dump(mode="json", by_alias=True))
+        return
+    for line in card.reasons:
+        say(line)
+    counts = card.counts
+    say(
+        f"{counts.cases} cases, {counts.pairs} scores: {counts.scored} scored, "
+        f"{counts.not_applicable} not applicable, {counts.failed} failed, {counts.missing} missing"
+        + (f", {counts.pending} pending" if counts.pending else "")
+    )
+    for gate in card.gates:
+        say(f"  {gate.outcome:<15} {gate.id}: {gate.rule}: {gate.reason}")
+    for judge, flips in sorted(card.flips.items()):
+        _list_flips(f"newly failing ({judge})", flips.new_failures)
+        _list_flips(f"newly passing ({judge})", flips.new_passes)
+    for notice in card.notices:
+        say(f"note: {notice}")
+    say(f"scorecard: {out / 'scorecard.html'}")
+
+
+def _list_flips(title: str, ids: tuple[str, ...]) -> None:
+    if not ids:
+        return
+    more = f" and {len(ids) - SHOWN_FLIPS} more" if len(ids) > SHOWN_FLIPS else ""
+    say(f"  {title}: {', '.join(ids[:SHOWN_FLIPS])}{more}")

@@ -1,0 +1,32 @@
+"""`releasecheck status`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from releasecheck.cli.options import EXISTING, json_option
+
+
+@click.command("status")
+@click.argument("out", type=EXISTING)
+@json_option
+def command(*, out: Path, as_json: bool) -> int:
+    """Say how far a run is, worked out from its plan and ledger."""
+    from releasecheck.cli.output import document, say
+    from releasecheck.drivers.local.world import local_world
+    from releasecheck.pipeline.status import status
+
+    found = status(out, local_world(quiet=True))
+    if as_json:
+        document(found.to_json())
+        return 0
+    say(f"{found.state}: {found.done} of {found.total} scores on record, {found.failed} failed")
+    if found.verdict is not None:
+        say(f"verdict: {found.verdict}" + ("" if found.finalized_at else " (provisional)"))
+    for line in found.missing:
+        say(line)
+    if found.next_step:
+        say(found.next_step)
+    return 0

@@ -1,0 +1,54 @@
+"""`releasecheck validate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from releasecheck.cli.options import EXISTING, json_option
+
+if TYPE_CHECKING:
+    from releasecheck.pipeline.validate import Found
+
+
+@click.command("validate")
+@click.argument("config", type=EXISTING)
+@click.option("--profile", help="Overlay of the config to use.")
+@click.option("--check-env", is_flag=True, help="Variables that are not set are errors.")
+@json_option
+def command(*, config: Path, profile: str | None, check_env: bool, as_json: bool) -> int:
+    """Read config and cases as `plan` would, and say what was found; nothing is called."""
+    from releasecheck.cli.output import document, notes
+    from releasecheck.drivers.local.world import local_world
+    from releasecheck.pipeline.validate import validate
+
+    found = validate(config, profile, local_world(quiet=True), check_env=check_env)
+    notes(found.notes)
+    if as_json:
+        document(found.to_json())
+    else:
+        _show(found)
+    return 0
+
+
+def _show(found: Found) -> None:
+    from releasecheck.cli.output import say
+
+    say(f"suite     {found.suite}")
+    for split, count in found.splits.items():
+        say(f"cases     {count} in {split}")
+    say(f"trials    {found.trials} per case, {found.pairs} scores in all")
+    say(f"target    {found.target}")
+    for judge in found.judges:
+        say(f"judge     {judge}")
+    for gate in found.gates:
+        say(f"gate      {gate}")
+    say(f"shards    {found.shards}")
+    say(f"baseline  {found.baseline}")
+    if found.variables:
+        say(f"variables {', '.join(found.variables)}")
+    for drop in found.detectable:
+        say(f"detects   {drop}")
+    say("ok: nothing was called")

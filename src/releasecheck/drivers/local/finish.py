@@ -1,0 +1,46 @@
+"""`finish`: decide in this process, stoppable while it repairs."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from releasecheck.drivers.local.run import failure_recorded, locked
+from releasecheck.drivers.local.signals import stopping_on_signals
+from releasecheck.errors import Interrupted
+from releasecheck.pipeline.finish import finish
+from releasecheck.pipeline.folders import Bundle, open_plan
+
+if TYPE_CHECKING:
+    from releasecheck.pipeline.finish import FinishRequest, FinishResult
+    from releasecheck.pipeline.world import World
+
+
+async def run_finish(request: FinishRequest, world: World) -> FinishResult:
+    """Finish a run (see `releasecheck.pipeline.finish.finish`).
+
+    Raises:
+        Interrupted: a signal came while repairing; what was recorded is in the bundle.
+    """
+    folder = open_plan(request.plan)
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101 - a coroutine always runs in a task
+    with (
+        locked(request.out),
+        failure_recorded(Bundle(request.out), folder, world),
+        stopping_on_signals(world.stop, task, world.progress),
+    ):
+        try:
+            result = await finish(request, world)
+        except asyncio.CancelledError:
+            if world.stop.reason != "interrupted":
+                raise
+            task.uncancel()
+            message = (
+                f"interrupted; run the same command again, what was recorded is in {request.out}"
+            )
+            raise Interrupted(message) from None
+    if world.stop.reason == "interrupted":
+        message = f"interrupted; run the same command again, what was recorded is in {request.out}"
+        raise Interrupted(message)
+    return result

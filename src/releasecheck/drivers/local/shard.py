@@ -1,0 +1,62 @@
+"""`shard`: one slice of a plan in this process."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from releasecheck.drivers.local.signals import stopping_on_signals
+from releasecheck.errors import UsageError
+from releasecheck.pipeline.execute import (
+    ShardDone,
+    ShardRequest,
+    check_approval,
+    execute_shard,
+    limits_of,
+    open_pairs,
+    open_tools,
+)
+from releasecheck.pipeline.folders import find_root, open_plan
+from releasecheck.pipeline.preflight import preflight
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from releasecheck.pipeline.world import World
+
+
+async def run_one_shard(
+    plan: Path, request: ShardRequest, world: World, time_budget_s: float | None
+) -> tuple[ShardDone, int]:
+    """Run a shard; returns what was done and how many pairs are still open.
+
+    Raises:
+        UsageError: no such shard, missing variables, or an approval is needed; nothing was called.
+        Interrupted: cancelled before the calls in flight had answered.
+    """
+    folder = open_plan(plan)
+    if request.index >= len(folder.plan.shards):
+        message = (
+            f"there is no shard {request.index}; the plan has 0 to {len(folder.plan.shards) - 1}"
+        )
+        raise UsageError(message)
+    if request.judges != "only":
+        check_approval(folder.plan, request.approved_by)
+    preflight(folder.plan, find_root(folder, world.cwd), world.environment, request.judges)
+    limits = limits_of(folder.plan, request.index)
+    seconds = [limit for limit in (time_budget_s, limits.time_s) if limit is not None]
+    until = world.clock.monotonic() + min(seconds) if seconds else None
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101 - a coroutine always runs in a task
+    with stopping_on_signals(world.stop, task, world.progress):
+        try:
+            async with open_tools(folder, world, request.judges, shard=request.index) as tools:
+                done = await execute_shard(
+                    folder, request, world, tools, until=until, cost_usd=limits.cost_usd
+                )
+        except asyncio.CancelledError:
+            if world.stop.reason != "interrupted":
+                raise
+            task.uncancel()
+            raise KeyboardInterrupt from None
+    return done, open_pairs(folder, request)

@@ -1,0 +1,93 @@
+"""How far a run is: derived from plan and ledger on every read, never from a stored word (B130)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from releasecheck.gates import incomplete
+from releasecheck.model.table import FAILED, PENDING
+from releasecheck.pipeline.finish import is_expired
+from releasecheck.pipeline.folders import ledger_files, open_bundle
+from releasecheck.pipeline.remaining import merge_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from releasecheck.canonical import Json
+    from releasecheck.pipeline.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class RunStatus:
+    """Where a run stands."""
+
+    run_id: str
+    suite: str
+    state: str
+    """`planned`, `running`, `waiting_for_scores`, `finalizing`, `expired` or `completed`."""
+    done: int
+    """Pairs with a record that is not pending."""
+    total: int
+    failed: int
+    pending: int
+    mendable: int
+    verdict: str | None
+    finalized_at: str | None
+    missing: tuple[str, ...]
+    """Per judge: what is not there."""
+    next_step: str
+
+    def to_json(self) -> dict[str, Json]:
+        """The report as a document."""
+        return asdict(self)
+
+
+def status(out: Path, world: World) -> RunStatus:
+    """Work out where the run in `out` stands.
+
+    Raises:
+        NotResumable: there is no run in it.
+        Untrusted: plan or records contradict their digests.
+    """
+    bundle, folder = open_bundle(out)
+    paths = ledger_files([bundle.results]) if bundle.results.is_dir() else []
+    merged = merge_files(folder, paths).merged
+    table = merged.table
+    manifest = bundle.manifest() or {}
+    decision = manifest.get("decision")
+    verdict = decision.get("verdict") if isinstance(decision, dict) else None
+    finalized_at = manifest.get("finalized_at")
+    pending = int(np.count_nonzero(table.state == PENDING))
+    mendable = int(np.count_nonzero(table.mendable))
+    done = merged.recorded_pairs - pending
+    state = "completed"
+    if finalized_at is None:
+        expired = is_expired(folder, world.clock.now())
+        state = _open_state(done, pending, mendable, expired=expired)
+    return RunStatus(
+        run_id=folder.plan.run_id,
+        suite=folder.plan.suite,
+        state=state,
+        done=done,
+        total=table.pairs,
+        failed=int(np.count_nonzero(table.state == FAILED)),
+        pending=pending,
+        mendable=mendable,
+        verdict=verdict if isinstance(verdict, str) else None,
+        finalized_at=finalized_at if isinstance(finalized_at, str) else None,
+        missing=tuple(entry.message for entry in incomplete(table, folder.plan)),
+        next_step="" if finalized_at else f"carry it on with `releasecheck resume {out}`",
+    )
+
+
+def _open_state(done: int, pending: int, mendable: int, *, expired: bool) -> str:
+    if expired:
+        return "expired"
+    if not done and not pending:
+        return "planned"
+    if not mendable:
+        return "finalizing"
+    return "waiting_for_scores" if pending == mendable else "running"

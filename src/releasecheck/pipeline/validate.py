@@ -1,0 +1,91 @@
+"""What a suite holds, found without calling anything."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from releasecheck.errors import EnvironmentMissing
+from releasecheck.metrics import detectable_drops
+from releasecheck.pipeline.baselines import has_baseline, read_baseline
+from releasecheck.pipeline.freezing import plan_judges, read_suite
+from releasecheck.pipeline.preflight import check_specs
+from releasecheck.plan import auto_shards
+from releasecheck.references import missing_names, references_in
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from releasecheck.canonical import Json
+    from releasecheck.config import LoadedSuite
+    from releasecheck.errors import Problem
+    from releasecheck.pipeline.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What `validate` says."""
+
+    suite: str
+    splits: dict[str, int]
+    cases: int
+    trials: int
+    pairs: int
+    target: str
+    judges: tuple[str, ...]
+    gates: tuple[str, ...]
+    shards: int
+    baseline: str
+    variables: tuple[str, ...]
+    """Environment variables that the target and judges name."""
+    detectable: tuple[str, ...]
+    """Per no-regression gate: the smallest drop it can see, or why that is not known."""
+    notes: tuple[Problem, ...]
+
+    def to_json(self) -> dict[str, Json]:
+        """The report as a document."""
+        document = asdict(self)
+        document["notes"] = [str(note) for note in self.notes]
+        return document
+
+
+def validate(config: Path, profile: str | None, world: World, *, check_env: bool) -> Found:
+    """Read and check a suite, its files and its baseline.
+
+    Raises:
+        ConfigError: every problem found.
+        EnvironmentMissing: with `check_env`, for variables that are unset or empty.
+        Untrusted: the baseline contradicts itself.
+    """
+    loaded, cases = read_suite(config, profile)
+    suite = loaded.suite
+    judges = plan_judges(loaded)
+    check_specs(suite.target, [judge.spec for judge in judges], loaded.root, world.environment)
+    specs = _specs(loaded)
+    if check_env:
+        unset, empty = missing_names(specs, world.environment)
+        if unset or empty:
+            raise EnvironmentMissing(unset, empty)
+    folder = loaded.root / suite.baseline.path
+    baseline = read_baseline(folder, "promoted") if has_baseline(folder) else None
+    return Found(
+        suite=suite.suite,
+        splits=dict(sorted(Counter(case.split for case in cases).items())),
+        cases=len(cases),
+        trials=suite.trials,
+        pairs=len(cases) * suite.trials * len(judges),
+        target=f"{suite.target.id} ({suite.target.type})",
+        judges=tuple(f"{judge.id} ({judge.spec.type})" for judge in judges),
+        gates=tuple(f"{gate.id}: {gate.metric} in {gate.split}" for gate in suite.gates),
+        shards=suite.shards or auto_shards(len(cases)),
+        baseline="none" if baseline is None else f"{baseline.manifest.run_id} in {folder}",
+        variables=tuple(dict.fromkeys(found.name for found in references_in(specs))),
+        detectable=detectable_drops(suite, None if baseline is None else baseline.baseline),
+        notes=loaded.notes,
+    )
+
+
+def _specs(loaded: LoadedSuite) -> list[Json]:
+    suite = loaded.suite
+    return [part.model_dump(mode="json", by_alias=True) for part in (suite.target, *suite.judges)]
