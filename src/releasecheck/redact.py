@@ -7,10 +7,13 @@ JSON-escaped, URL-encoded, Base64), and replaces each by `[redacted:NAME]`.
 from __future__ import annotations
 
 import base64
+import html
 import json
 import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, quote_plus
+
+from releasecheck.canonical import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,22 +76,38 @@ def _forms(value: str) -> set[str]:
     escaped = json.dumps(value)[1:-1]
     forms = {
         value,
+        clean_text(value),
         escaped,
         escaped.replace("/", "\\/"),
         json.dumps(value, ensure_ascii=False)[1:-1],
-        quote(value, safe=""),
-        quote(value),
-        quote_plus(value),
-        base64.b64encode(data).decode(),
-        base64.b64encode(data).decode().rstrip("="),
-        base64.urlsafe_b64encode(data).decode().rstrip("="),
+        repr(value)[1:-1],
+        html.escape(value),
+        *_url_forms(data),
+        *_base64_forms(data),
     }
-    # `user:password` inside Basic credentials starts at any of three byte offsets.
-    for pad in (1, 2):
-        inner = base64.b64encode(b"\0" * pad + data).decode()
-        forms.add(inner[4 : len(inner) // 4 * 4 - 4])
+    # A private key comes back line by line, in tracebacks and wrapped logs.
+    forms.update(line for line in value.splitlines() if not line.startswith("-----"))
     return {form for form in forms if len(form) >= SHORTEST}
 
 
+def _url_forms(data: bytes) -> set[str]:
+    forms = {quote(data, safe=""), quote(data), quote_plus(data)}
+    return forms | {_ESCAPE.sub(lambda match: match[0].lower(), form) for form in forms}
+
+
+def _base64_forms(data: bytes) -> set[str]:
+    forms = set()
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        whole = encode(data).decode()
+        forms |= {whole, whole.rstrip("=")}
+        # Inside something longer, such as the `user:password` of Basic credentials, it starts at any of
+        # three byte offsets, and the characters at its ends hold bits of its neighbours.
+        for pad in range(3):
+            inner = encode(b"\0" * pad + data + b"\0\0").decode()
+            forms.add(inner[(8 * pad + 5) // 6 : 8 * (pad + len(data)) // 6])
+    return forms.union(*(_url_forms(form.encode()) for form in forms))
+
+
+_ESCAPE: Final = re.compile("%[0-9A-F]{2}")
 NOTHING_SECRET: Final = Redactor({})
 """For callers without secrets."""
