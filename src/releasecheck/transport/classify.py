@@ -13,20 +13,19 @@ import ssl
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-import httpx
-
 from releasecheck.canonical import clean_text
 from releasecheck.model.failure import Failure, FailureClass, Stage, failure
-from releasecheck.transport.http import HttpAnswer, RefusedAnswer
-from releasecheck.transport.wire import IncompleteBody
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from releasecheck.transport.http import HttpAnswer
     from releasecheck.transport.process import ProcessEnd
 
 EXCERPT: Final = 200
 """Characters of a foreign text that a message quotes."""
+LOOKED_AT: Final = 4096
+"""Characters of it that secrets are looked for in before the quote is cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,9 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class Kind:
+    """A row of the tables."""
+
     cls: FailureClass | None
     """None: the thing that was asked broke (`target` or `judge`, by stage)."""
     code: str
@@ -52,38 +53,22 @@ class _Kind:
     sent: bool = True
 
 
-_TIMEOUT: Final = _Kind("infra", "timeout", again=True, retryable=True)
+_UNKNOWN: Final = Kind("infra", "unexpected", retryable=True)
 
-_EXCEPTIONS: Final[tuple[tuple[type[Exception], _Kind], ...]] = (
-    # The first that fits counts, so subclasses stand before their bases.
-    (httpx.ConnectTimeout, _Kind("infra", "connect", again=True, retryable=True, sent=False)),
-    (httpx.TimeoutException, _TIMEOUT),
-    (TimeoutError, _TIMEOUT),
-    (httpx.ProxyError, _Kind("infra", "proxy", again=True, retryable=True, sent=False)),
-    (httpx.ConnectError, _Kind("infra", "connect", again=True, retryable=True, sent=False)),
-    (httpx.NetworkError, _Kind("infra", "connection_lost", again=True, retryable=True)),
-    (IncompleteBody, _Kind("infra", "incomplete_body", again=True, retryable=True)),
-    (httpx.RemoteProtocolError, _Kind("infra", "bad_http", again=True, retryable=True)),
-    (httpx.UnsupportedProtocol, _Kind("config", "bad_request_url", sent=False)),
-    (httpx.InvalidURL, _Kind("config", "bad_request_url", sent=False)),
-    (httpx.LocalProtocolError, _Kind("config", "bad_request_header", sent=False)),
-    (httpx.TransportError, _Kind("infra", "transport", again=True, retryable=True)),
-)
-_UNKNOWN: Final = _Kind("infra", "unexpected", retryable=True)
-
-_STATUSES: Final[dict[int, _Kind]] = {
-    400: _Kind("config", "bad_request"),
-    401: _Kind("config", "unauthorized"),
-    403: _Kind("config", "forbidden"),
-    404: _Kind("config", "not_found"),
-    405: _Kind("config", "method_not_allowed"),
+_STATUSES: Final[dict[int, Kind]] = {
+    # The target refuses this input; others may pass.
+    400: Kind(None, "bad_request"),
+    413: Kind(None, "input_too_large"),
+    422: Kind(None, "bad_request"),
+    401: Kind("config", "unauthorized"),
+    403: Kind("config", "forbidden"),
+    404: Kind("config", "not_found"),
+    405: Kind("config", "method_not_allowed"),
     # The server did not act, or acts already; a later run may find it free (B49).
-    408: _Kind("infra", "request_timeout", retryable=True),
-    409: _Kind("infra", "conflict", retryable=True),
-    425: _Kind("infra", "too_early", retryable=True),
-    413: _Kind("config", "input_too_large"),
-    422: _Kind("config", "bad_request"),
-    429: _Kind("infra", "rate_limited", again=True, retryable=True, sent=False),
+    408: Kind("infra", "request_timeout", retryable=True),
+    409: Kind("infra", "conflict", retryable=True),
+    425: Kind("infra", "too_early", retryable=True),
+    429: Kind("infra", "rate_limited", again=True, retryable=True, sent=False),
 }
 
 
@@ -95,7 +80,7 @@ class Classifier:
     redact: Callable[[str], str]
     """Removes secret values; applied before the message is cut."""
 
-    def trouble(self, kind: _Kind, message: str, asked_s: float | None = None) -> Trouble:
+    def trouble(self, kind: Kind, message: str, asked_s: float | None = None) -> Trouble:
         """A failed attempt of a known kind."""
         cls: FailureClass = kind.cls or (
             "judge" if self.stage in ("judge", "collect") else "target"
@@ -103,39 +88,52 @@ class Classifier:
         found = failure(cls, self.stage, kind.code, self.clean(message), retryable=kind.retryable)
         return Trouble(found, again=kind.again, sent=kind.sent, asked_s=asked_s)
 
-    def clean(self, message: str) -> str:
+    def clean(self, text: str) -> str:
         """One line without secrets, half surrogates and control characters."""
-        return " ".join(printable(self.redact(clean_text(message))).split())
+        return " ".join(printable(self.redact(clean_text(text))).split())
+
+    def start_of(self, text: str) -> str:
+        """The beginning of a foreign text; redacted first, since half a secret is not recognised."""
+        line = self.clean(text[:LOOKED_AT])
+        return line if len(line) <= EXCERPT else line[: EXCERPT - 3] + "..."
+
+    def end_of(self, stderr: str) -> str:
+        """`; stderr ends: ...`, or nothing for an empty one."""
+        line = self.clean(stderr[-LOOKED_AT:])
+        return f"; stderr ends: {line[-EXCERPT:]}" if line else ""
 
     def broken(self, code: str, message: str) -> Trouble:
         """The thing that was asked answered, but not with an answer; asking again changes nothing."""
-        return self.trouble(_Kind(None, code), message)
+        return self.trouble(Kind(None, code), message)
 
     def outcome(self, code: str, message: str) -> Trouble:
         """A legitimate end that is no answer: refused, filtered, cut at its own limit."""
-        return self.trouble(_Kind("outcome", code), message)
+        return self.trouble(Kind("outcome", code), message)
 
     def config(self, code: str, message: str) -> Trouble:
         """It cannot work as it is configured; nothing was sent."""
-        return self.trouble(_Kind("config", code, sent=False), message)
+        return self.trouble(Kind("config", code, sent=False), message)
 
     def infra(self, code: str, message: str, *, again: bool = False) -> Trouble:
         """The way there broke; another run may find it mended."""
-        return self.trouble(_Kind("infra", code, again=again, retryable=True), message)
+        return self.trouble(Kind("infra", code, again=again, retryable=True), message)
 
     def exception(self, error: Exception, doing: str) -> Trouble:
         """From an exception of the transport; `doing` says what was tried, e.g. `POST http://...`."""
+        # Here, so that who calls no HTTP does not wait for its libraries.
+        from releasecheck.transport.exceptions import EXCEPTIONS, RefusedAnswer
+
         if isinstance(error, RefusedAnswer):
             return self.broken(error.code, f"{doing}: {error}")
         chain = list(_causes(error))
         refused = next((c for c in chain if isinstance(c, ssl.SSLCertVerificationError)), None)
         if refused is not None:
             return self.trouble(
-                _Kind("config", "certificate", sent=False),
+                Kind("config", "certificate", sent=False),
                 f"certificate not trusted: {refused.verify_message}. {doing}. If its authority is "
                 "your own, name its PEM file in SSL_CERT_FILE",
             )
-        kind = next((k for type_, k in _EXCEPTIONS if isinstance(error, type_)), _UNKNOWN)
+        kind = next((k for type_, k in EXCEPTIONS if isinstance(error, type_)), _UNKNOWN)
         if kind.code == "connect":
             if any(isinstance(c, socket.gaierror) for c in chain):
                 kind = replace(kind, code="dns")
@@ -154,17 +152,17 @@ class Classifier:
         if 200 <= code < 300:
             return None
         if 300 <= code < 400:
-            where = answer.headers.get("location", "nowhere")
+            where = self.start_of(answer.headers.get("location", "nowhere"))
             return self.trouble(
-                _Kind("config", "redirect"),
-                f"{doing}: answered {code}, a redirect to {where[:EXCERPT]!r}; redirects are not "
+                Kind("config", "redirect"),
+                f"{doing}: answered {code}, a redirect to {where!r}; redirects are not "
                 "followed, so put the final address into the config",
             )
         if code >= 500:
-            kind = _Kind("infra", "server_error", again=True, retryable=True)
+            kind = Kind("infra", "server_error", again=True, retryable=True)
         else:
-            kind = _STATUSES.get(code, _Kind("config", "client_error"))
-        text = excerpt(answer.body.decode("utf-8", "replace"))
+            kind = _STATUSES.get(code, Kind("config", "client_error"))
+        text = self.start_of(answer.body[:LOOKED_AT].decode("utf-8", "replace"))
         said = f": {text}" if text else ""
         asked = (
             f" (Retry-After: {answer.headers['retry-after'][:40]})"
@@ -187,28 +185,25 @@ class Classifier:
     def timed_out(self, doing: str, within_s: float, stderr: str) -> Trouble:
         """A process did not answer in time and was killed: no transport failed, so not again now."""
         message = f"{doing}: not finished within {within_s:g} s; stopped with all it had started"
-        return self.trouble(_Kind(None, "timeout", retryable=True), message + _tail(stderr))
+        return self.trouble(Kind(None, "timeout", retryable=True), message + self.end_of(stderr))
 
     def died(self, doing: str, code: int, stderr: str, *, limited: bool) -> Trouble:
         """A process ended with a code other than 0 or (negative) by a signal."""
         if limited and (code in (-9, 137) or any(sign in stderr for sign in _NO_MEMORY)):
             return self.out_of_memory(doing, stderr)
         if code < 0:
-            return self.broken("signal", f"{doing}: ended by {signal_name(-code)}{_tail(stderr)}")
-        return self.broken("exit_code", f"{doing}: exit code {code}{_tail(stderr)}")
+            return self.broken(
+                "signal", f"{doing}: ended by {signal_name(-code)}{self.end_of(stderr)}"
+            )
+        return self.broken("exit_code", f"{doing}: exit code {code}{self.end_of(stderr)}")
 
     def out_of_memory(self, doing: str, stderr: str = "") -> Trouble:
         """Fatal as it is (X-02): the same run would need the same memory again."""
         message = f"{doing}: out of memory under its memory_limit"
-        return self.trouble(_Kind("infra", "out_of_memory"), message + _tail(stderr))
+        return self.trouble(Kind("infra", "out_of_memory"), message + self.end_of(stderr))
 
 
 _NO_MEMORY: Final = ("MemoryError", "bad_alloc", "Cannot allocate memory", "OutOfMemory")
-
-
-def _tail(stderr: str) -> str:
-    stderr = stderr.strip()
-    return f"; stderr ends: {stderr[-EXCERPT:]}" if stderr else ""
 
 
 def signal_name(number: int) -> str:
@@ -233,12 +228,6 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         todo += [one.__cause__, one.__context__, inner]
         if isinstance(inner, BaseExceptionGroup):
             todo += inner.exceptions
-
-
-def excerpt(text: str, longest: int = EXCERPT) -> str:
-    """The beginning of a foreign text on one line, for a message."""
-    line = " ".join(printable(text[: longest * 4]).split())
-    return line if len(line) <= longest else line[: longest - 3] + "..."
 
 
 def printable(text: str) -> str:

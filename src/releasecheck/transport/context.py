@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
     from releasecheck.model.failure import Stage
     from releasecheck.ports import Clock
-    from releasecheck.transport.http import HttpClient
-    from releasecheck.transport.limits import Gates
+    from releasecheck.transport.client import RunClient
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +25,14 @@ class Context:
     root: Path
     """The config's folder: programs start there, modules are found there."""
     clock: Clock
-    client: HttpClient
-    """The one HTTP client of the run."""
-    gates: Gates
-    """The one set of gates of the run: whoever calls a host goes through that host's gate."""
+    client: RunClient
+    """The one HTTP client of the run, with the gates of all hosts."""
     redact: Callable[[str], str]
     """Removes secret values from a text."""
     jitter: Callable[[], float]
     """Seeded numbers in [0, 1)."""
     log_folder: Path | None = None
-    """Where logs of started programs are kept; None keeps them until the end only."""
+    """Where the logs of started programs are kept; None is the system's folder for temporary files."""
 
     def classifier(self, stage: Stage) -> Classifier:
         """The classifier for one stage."""

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Final
 import httpx
 
 from releasecheck.transport.egress import proxy_rule, trust
-from releasecheck.transport.wire import AiohttpTransport, IncompleteBody
+from releasecheck.transport.exceptions import IncompleteBody, RefusedAnswer
+from releasecheck.transport.limits import Gates
+from releasecheck.transport.wire import AiohttpTransport
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,14 +29,6 @@ DEFAULT_HEADERS: Final = {
     # Answers are small, and an answer that is not compressed cannot be a decompression bomb.
     "accept-encoding": "identity",
 }
-
-
-class RefusedAnswer(Exception):
-    """An answer came that we do not take; `code` names why."""
-
-    def __init__(self, code: str, message: str) -> None:
-        self.code = code
-        super().__init__(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +49,8 @@ class HttpClient:
         """Take the transport (closed with the client) and the largest body that is read."""
         self._transport = transport
         self._max_body = max_body
+        self.gates = Gates()
+        """Whoever calls a host goes through that host's gate, target and judge alike."""
 
     async def request(
         self,
@@ -111,8 +107,8 @@ class HttpClient:
         await self._transport.aclose()
 
 
-def open_client(environment: Mapping[str, str], *, max_body: int = MAX_BODY) -> HttpClient:
-    """The client of a run, with proxies and authorities as the environment names them.
+def http_client(environment: Mapping[str, str], *, max_body: int = MAX_BODY) -> HttpClient:
+    """A client with proxies and authorities as the environment names them.
 
     Raises:
         ConfigError: the environment names a proxy or an authority that cannot be used.

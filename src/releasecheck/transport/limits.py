@@ -39,22 +39,20 @@ class Gate:
     in flight, a host that takes any call takes this one.
     """
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
+        self.not_before = -math.inf
+        """Monotonic time until which the host asked to be left alone; callers wait before `enter`."""
         self._limit = math.inf
         self._in_flight = 0
         self._alone = False
         self._epoch = 0
         self._good = 0
         self._penalty = 1
-        self._not_before = -math.inf
         self._first: deque[asyncio.Future[None]] = deque()
         self._rest: deque[asyncio.Future[None]] = deque()
 
     async def enter(self, *, alone: bool = False) -> int:
         """Wait to be let in; gives the pass to hand to `leave`."""
-        while (wait := self._not_before - self._clock.monotonic()) > 0:
-            await self._clock.sleep(wait)
         if alone or self._first or self._rest or not self._room():
             await self._queue(alone=alone)
         else:
@@ -82,7 +80,7 @@ class Gate:
         Args:
             admitted: What `enter` gave.
             told_to_slow: The host answered 429.
-            worked: The host answered at all, and not with 429.
+            worked: It gave an answer.
         """
         # Calls let in before the last narrowing say nothing about the new width.
         if told_to_slow and admitted == self._epoch:
@@ -98,10 +96,6 @@ class Gate:
         self._in_flight -= 1
         self._alone = False
         self._admit()
-
-    def pause(self, seconds: float) -> None:
-        """Let nobody in for a while; the host asked for it."""
-        self._not_before = max(self._not_before, self._clock.monotonic() + seconds)
 
     def _room(self) -> bool:
         return not self._alone and self._in_flight < self._limit
@@ -128,13 +122,12 @@ def _next(queue: deque[asyncio.Future[None]]) -> asyncio.Future[None] | None:
 class Gates:
     """One gate per host for the whole run: targets and judges that share a host share its gate."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self._gates: dict[str, Gate] = {}
 
     def of(self, origin: str) -> Gate:
         """The gate of `scheme://host:port`."""
         gate = self._gates.get(origin)
         if gate is None:
-            gate = self._gates[origin] = Gate(self._clock)
+            gate = self._gates[origin] = Gate()
         return gate

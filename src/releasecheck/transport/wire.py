@@ -15,6 +15,8 @@ import httpx
 from typing_extensions import override
 from yarl import URL
 
+from releasecheck.transport.exceptions import IncompleteBody
+
 if TYPE_CHECKING:
     import ssl
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -24,10 +26,6 @@ LONGEST_HEADER: Final = 65_536
 _NO_LIMIT: Final = aiohttp.ClientTimeout(total=None)
 KEEP_ALIVE_S: Final = 30.0
 """Seconds an idle connection is kept; servers commonly keep theirs for 60 and more."""
-
-
-class IncompleteBody(httpx.RemoteProtocolError):
-    """The connection ended inside the body; what came of it is no answer (B53)."""
 
 
 _MEANS: Final[tuple[tuple[type[Exception], type[httpx.TransportError]], ...]] = (

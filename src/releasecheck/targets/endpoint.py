@@ -1,0 +1,146 @@
+"""One address that is asked over HTTP, and what a response's body is read as."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+import httpx
+
+from releasecheck.canonical import JsonProblem
+from releasecheck.errors import ConfigError, Problem
+from releasecheck.targets.ask import Lost
+from releasecheck.targets.reading import Read, json_problem, read_json, read_text
+from releasecheck.transport.http import headers_with, origin
+from releasecheck.transport.retry import parse_retry_after
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from releasecheck.ports import Clock
+    from releasecheck.transport.classify import Classifier, Trouble
+    from releasecheck.transport.http import HttpAnswer, HttpClient
+
+IDEMPOTENCY_KEY: Final = "idempotency-key"
+PRINTABLE: Final = "".join(map(chr, range(0x20, 0x7F)))
+
+
+class Endpoint:
+    """One address that is asked: sends a request, and tells a failure from an answer."""
+
+    def __init__(
+        self,
+        client: HttpClient,
+        classify: Classifier,
+        clock: Clock,
+        *,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        timeout_s: float,
+    ) -> None:
+        """Take what is the same for every call; `url` and `headers` have no references any more.
+
+        Raises:
+            ConfigError: the address or a header cannot be used.
+        """
+        self._client = client
+        self._classify = classify
+        self._clock = clock
+        self._method = method
+        self._timeout_s = timeout_s
+        self.url = http_url(url, classify)
+        self._headers = _usable(headers, classify)
+        self.gate = client.gates.of(origin(self.url))
+        self.doing = f"{method} {origin(self.url)}{classify.redact(self.url.path)}"
+
+    async def send(
+        self, content: bytes, key: str, url: httpx.URL | None = None
+    ) -> HttpAnswer | Lost:
+        """One request; an answer with a status other than 2xx is a failure."""
+        headers = self._headers.copy()
+        # A header is ASCII; an id need not be.
+        headers[IDEMPOTENCY_KEY] = key if key.isascii() else quote(key, safe=PRINTABLE)
+        try:
+            answer = await self._client.request(
+                self._method,
+                url or self.url,
+                headers=headers,
+                content=content,
+                within_s=self._timeout_s,
+            )
+        except Exception as error:  # noqa: BLE001 - what comes from outside is classified, all of it
+            return Lost(self._classify.exception(error, self.doing))
+        if 200 <= answer.status < 300:
+            return answer
+        asked_s = parse_retry_after(
+            answer.headers.get("retry-after"),
+            now=self._clock.now(),
+            date=answer.headers.get("date"),
+        )
+        trouble = self._classify.status(answer, self.doing, asked_s)
+        assert trouble is not None  # noqa: S101 - 2xx returned above
+        return Lost(trouble)
+
+
+def http_url(url: str, classify: Classifier) -> httpx.URL:
+    """An absolute http or https address.
+
+    Raises:
+        ConfigError: it is none; secrets in it are not shown.
+    """
+    try:
+        parsed = httpx.URL(url.strip())
+    except (httpx.InvalidURL, ValueError) as error:
+        message = f"{classify.clean(url)!r} is no address ({error}); expected http://host/path"
+        raise ConfigError([Problem(message, key="target.url")]) from None
+    if parsed.scheme not in ("http", "https") or not parsed.host:
+        message = f"{classify.clean(url)!r} is no http:// or https:// address"
+        raise ConfigError([Problem(message, key="target.url")])
+    return parsed
+
+
+def _usable(headers: Mapping[str, str], classify: Classifier) -> httpx.Headers:
+    for name, value in headers.items():
+        if any(c in "\r\n\0" for c in name + value) or not name.isascii() or not name.strip():
+            message = (
+                f"the header {classify.clean(name)!r} has a line break or a name that is no text"
+            )
+            raise ConfigError([Problem(message, key="target.headers")])
+    return headers_with(headers)
+
+
+def read_body(answer: HttpAnswer, *, text_too: bool) -> Read:
+    """The body as JSON or, when that is wanted too and it says so, as text.
+
+    Raises:
+        JsonProblem: it is neither.
+    """
+    kind, charset = content_type(answer)
+    if text_too and kind == "text/plain":
+        return read_text(answer.body, charset)
+    try:
+        return read_json(answer.body)
+    except JsonProblem as problem:
+        if kind or not text_too or problem.beyond_limits:
+            raise
+        return read_text(answer.body)
+
+
+def not_json(classify: Classifier, answer: HttpAnswer, problem: JsonProblem, doing: str) -> Trouble:
+    """A 2xx answer whose body is not the JSON it should be (B43)."""
+    kind, _ = content_type(answer)
+    start = classify.start_of(answer.body[:4096].decode("utf-8", "replace"))
+    return classify.broken(
+        "not_json",
+        f"{doing}: answered {answer.status} with {kind or 'no content type'} that is not JSON: "
+        f"{json_problem(problem)}; it starts {start!r}",
+    )
+
+
+def content_type(answer: HttpAnswer) -> tuple[str, str]:
+    """Media type in lower case, and charset."""
+    value = answer.headers.get("content-type", "")
+    kind, _, rest = value.partition(";")
+    charset = rest.lower().partition("charset=")[2].partition(";")[0].strip(" \"'")
+    return kind.strip().lower(), charset or "utf-8"
