@@ -196,5 +196,9 @@ class Progress(Protocol):
         ...
 
     def note(self, text: str) -> None:
-        """Something a person should read now; our own words only."""
+        """Something a person should read now."""
+        ...
+
+    def close(self) -> None:
+        """Nothing more will come; idempotent."""
         ...

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
+from typing_extensions import override
 
 from releasecheck.errors import UsageError
 from releasecheck.model.base import parse_duration
@@ -20,13 +21,17 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound="Callable[..., Any]")
 
 
-class Duration(click.ParamType):
+class Duration(click.ParamType[float]):
     """`60s`, `5m`, `1h30m`, or a number of seconds."""
 
     name = "duration"
 
+    @override
     def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
     ) -> float:
         """Seconds."""
         try:
@@ -43,11 +48,12 @@ def _is_number(value: object) -> bool:
     return True
 
 
-class Shards(click.ParamType):
+class Shards(click.ParamType[int | Literal["auto"]]):
     """A number of shards, or `auto`."""
 
     name = "N|auto"
 
+    @override
     def convert(
         self,
         value: Any,

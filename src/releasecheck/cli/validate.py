@@ -49,6 +49,4 @@ def _show(found: Found) -> None:
     say(f"baseline  {found.baseline}")
     if found.variables:
         say(f"variables {', '.join(found.variables)}")
-    for drop in found.detectable:
-        say(f"detects   {drop}")
     say("ok: nothing was called")

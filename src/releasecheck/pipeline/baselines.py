@@ -249,3 +249,19 @@ def _check_promotable(files: BaselineFiles, accept: str | None) -> None:
     if problem is not None:
         message = f"run {card.run_id} {problem}; nothing was changed"
         raise UsageError(message)
+
+
+def locate_baseline(where: Path, profile: str | None) -> tuple[Path, BaselineFiles | None]:
+    """The baseline of a suite (by its config) or in a folder; None when there is none.
+
+    Raises:
+        ConfigError: the config cannot be read.
+        Untrusted: the baseline contradicts itself.
+    """
+    from releasecheck.config import load_suite
+
+    folder = where
+    if where.is_file():
+        loaded = load_suite(where, profile)
+        folder = loaded.root / loaded.suite.baseline.path
+    return folder, read_baseline(folder, "asked for") if has_baseline(folder) else None

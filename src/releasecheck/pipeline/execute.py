@@ -141,7 +141,7 @@ async def open_tools(
             target = await open_target(
                 plan.target,
                 client=client,
-                root=root,
+                root=root or world.cwd,
                 environment=world.environment,
                 clock=world.clock,
                 redactor=redactor,

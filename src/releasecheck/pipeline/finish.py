@@ -13,7 +13,7 @@ from releasecheck.errors import Untrusted
 from releasecheck.ledger.jsonl import JsonlWriter, finish_file_name, stable_file_digest
 from releasecheck.model.scorecard import Scorecard
 from releasecheck.pipeline.baselines import open_baseline
-from releasecheck.pipeline.bundle import write_bundle
+from releasecheck.pipeline.bundle import Finish, write_bundle
 from releasecheck.pipeline.decide import decide_run, finality
 from releasecheck.pipeline.execute import check_approval, check_environment, header_of, open_tools
 from releasecheck.pipeline.files import read_document
@@ -107,9 +107,7 @@ def conclude(
         recorded,
         scorecard,
         world,
-        final=over.final,
-        provenance=request.provenance,
-        approved_by=request.approved_by,
+        Finish(over.final, request.provenance, request.approved_by, ledger_digest(recorded)),
     )
     if scorecard.verdict is None:
         return WaitingForScores(scorecard, over.pending, None)

@@ -8,10 +8,11 @@ from releasecheck.errors import ConfigError, Problem
 from releasecheck.pipeline.execute import check_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from releasecheck.model.plan import Plan
+    from releasecheck.model.suite import Judge, Target
     from releasecheck.pipeline.remaining import JudgesAsked
 
 
@@ -36,17 +37,28 @@ def check_parts(
     Raises:
         ConfigError: every part that cannot work, named.
     """
+    target = plan.target if asked != "only" else None
+    judges = [judge.spec for judge in plan.judges] if asked != "none" else []
+    check_specs(target, judges, root, environment)
+
+
+def check_specs(
+    target: Target | None,
+    judges: Sequence[Judge],
+    root: Path | None,
+    environment: Mapping[str, str],
+) -> None:
+    """Check a target and judges as they are written (see `check_parts`)."""
     from releasecheck.judges import check_judge
     from releasecheck.targets import check_target
 
     problems: list[Problem] = []
-    if asked != "only":
-        found = check_target(plan.target, root, environment)
-        problems += [_of(f"target {plan.target.id}", problem) for problem in found]
-    if asked != "none":
-        for judge in plan.judges:
-            found = check_judge(judge.spec, root, environment)
-            problems += [_of(f"judge {judge.id}", problem) for problem in found]
+    if target is not None:
+        found = check_target(target, root, environment)
+        problems += [_of(f"target {target.id}", problem) for problem in found]
+    for judge in judges:
+        found = check_judge(judge, root, environment)
+        problems += [_of(f"judge {judge.id}", problem) for problem in found]
     if problems:
         raise ConfigError(problems)
 

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from releasecheck.errors import EnvironmentMissing
-from releasecheck.metrics import detectable_drops
 from releasecheck.pipeline.baselines import has_baseline, read_baseline
 from releasecheck.pipeline.freezing import plan_judges, read_suite
 from releasecheck.pipeline.preflight import check_specs
@@ -39,8 +38,6 @@ class Found:
     baseline: str
     variables: tuple[str, ...]
     """Environment variables that the target and judges name."""
-    detectable: tuple[str, ...]
-    """Per no-regression gate: the smallest drop it can see, or why that is not known."""
     notes: tuple[Problem, ...]
 
     def to_json(self) -> dict[str, Json]:
@@ -81,7 +78,6 @@ def validate(config: Path, profile: str | None, world: World, *, check_env: bool
         shards=suite.shards or auto_shards(len(cases)),
         baseline="none" if baseline is None else f"{baseline.manifest.run_id} in {folder}",
         variables=tuple(dict.fromkeys(found.name for found in references_in(specs))),
-        detectable=detectable_drops(suite, None if baseline is None else baseline.baseline),
         notes=loaded.notes,
     )
 

@@ -45,8 +45,8 @@ class ConsoleProgress(Progress):
         self._stream.write(terminal_line(text) + "\n")
         self._stream.flush()
 
+    @override
     def close(self) -> None:
-        """Remove the live line."""
         if self._live and not self._quiet:
             self._clear()
             self._stream.flush()

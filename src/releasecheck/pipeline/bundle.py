@@ -1,0 +1,199 @@
+"""Write a bundle: results and terminal state first, reports next, the manifest last but for the badge."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from releasecheck.canonical import dump_document
+from releasecheck.errors import Untrusted
+from releasecheck.ledger.jsonl import stable_file_digest
+from releasecheck.model.results import ResultRow, RowView, results_digest
+from releasecheck.pipeline.files import file_digest, write_whole
+from releasecheck.pipeline.folders import LEDGER_FILE
+from releasecheck.pipeline.rows import results_file
+from releasecheck.publish import Ledger, badge_of, build_manifest
+from releasecheck.scorecard.badge_svg import render_badge_svg
+from releasecheck.scorecard.html import render_html
+from releasecheck.scorecard.junit import render_junit
+from releasecheck.scorecard.readback import check_reports
+from releasecheck.scorecard.report import Report
+from releasecheck.scorecard.summary import render_summary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from releasecheck.model.scorecard import Manifest, Scorecard
+    from releasecheck.pipeline.folders import Bundle, PlanFolder
+    from releasecheck.pipeline.remaining import Recorded
+    from releasecheck.pipeline.world import World
+
+AFTER_MANIFEST: Final = ("badge.json", "badge.svg")
+NOT_LISTED: Final = frozenset({"manifest.json", "failure.json", *AFTER_MANIFEST})
+"""Files whose digest no manifest holds: itself, what is made from it, and what it replaces."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """What a finish knows beside plan and records."""
+
+    final: bool
+    provenance: str
+    approved_by: str | None
+    ledger_digest: str
+
+
+def write_bundle(
+    bundle: Bundle,
+    folder: PlanFolder,
+    recorded: Recorded,
+    scorecard: Scorecard,
+    world: World,
+    finish: Finish,
+) -> Manifest:
+    """Write everything but plan and ledger files, which are there already.
+
+    Killed at any line, the ledger is whole and the next finish writes the same bytes again; without a
+    manifest nobody takes what is there for a decision.
+    """
+    out = bundle.path
+    (out / "manifest.json").unlink(missing_ok=True)
+    write_whole(out / "results.jsonl", results_file(recorded))
+    document = scorecard.model_dump(mode="json", by_alias=True)
+    write_whole(out / "scorecard.json", [dump_document(document)])
+    for name, chunks in reports_of(bundle, folder, scorecard).items():
+        write_whole(out / name, chunks)
+    _read_back(bundle, scorecard)
+    manifest = build_manifest(
+        plan=folder.plan,
+        scorecard=scorecard,
+        ledger=_ledger_facts(recorded, finish),
+        cases={case.id: case.digest for case in folder.rows[0]},
+        files=bundle_digests(bundle),
+        finalized_at=world.clock.now() if finish.final else None,
+        provenance=finish.provenance,
+        approved_by=finish.approved_by,
+        environment={**world.platform, "tool": world.tool},
+    )
+    for name in AFTER_MANIFEST:
+        (out / name).unlink(missing_ok=True)
+    (out / "failure.json").unlink(missing_ok=True)
+    write_whole(
+        out / "manifest.json", [dump_document(manifest.model_dump(mode="json", by_alias=True))]
+    )
+    badge = badge_of(manifest, scorecard)
+    write_whole(out / "badge.json", [dump_document(badge)])
+    write_whole(out / "badge.svg", [render_badge_svg(badge)])
+    return manifest
+
+
+def reports_of(
+    bundle: Bundle, folder: PlanFolder, scorecard: Scorecard
+) -> dict[str, Iterable[bytes]]:
+    """The reports by file name, rendered as they are read."""
+    report = Report(
+        scorecard=scorecard,
+        plan=folder.plan,
+        rows=lambda: _views(bundle, folder),
+        baseline_rows=_baseline_rows(folder),
+    )
+    return {
+        "scorecard.html": render_html(report),
+        "summary.md": [render_summary(report).encode("utf-8")],
+        "junit.xml": render_junit(report),
+    }
+
+
+def _views(bundle: Bundle, folder: PlanFolder) -> Iterator[RowView]:
+    with (bundle.path / "results.jsonl").open("rb") as file:
+        for case in folder.in_plan_order():
+            for _ in range(folder.plan.trials):
+                yield RowView(ResultRow.from_json(json.loads(file.readline())), case)
+
+
+def _baseline_rows(folder: PlanFolder) -> Callable[[], Iterator[ResultRow]] | None:
+    path = folder.path / "baseline" / "results.jsonl"
+    if folder.plan.baseline is None:
+        return None
+
+    def rows() -> Iterator[ResultRow]:
+        with path.open("rb") as file:
+            for line in file:
+                yield ResultRow.from_json(json.loads(line))
+
+    return rows
+
+
+def _read_back(bundle: Bundle, scorecard: Scorecard) -> None:
+    """Read every report again and compare its counts with the verdict (B104).
+
+    Raises:
+        Untrusted: a report says something else than the scorecard.
+    """
+    names = ("scorecard.json", "results.jsonl", "scorecard.html", "summary.md", "junit.xml")
+    check_reports({name: _reader(bundle.path / name) for name in names}, scorecard)
+
+
+def _reader(path: Path) -> Callable[[], Iterator[bytes]]:
+    def read() -> Iterator[bytes]:
+        with path.open("rb") as file:
+            while chunk := file.read(1 << 16):
+                yield chunk
+
+    return read
+
+
+def _ledger_facts(recorded: Recorded, finish: Finish) -> Ledger:
+    merged = recorded.merged
+    return Ledger(
+        expected_pairs=merged.table.pairs,
+        recorded_pairs=merged.recorded_pairs,
+        set_digest=finish.ledger_digest,
+        duplicates=merged.duplicates,
+        conflicts=len(merged.conflicts),
+        redelivered=merged.redelivered,
+        unreadable=merged.unreadable,
+        files=tuple(
+            {
+                "name": seen.name,
+                "shard": seen.shard,
+                "attempt": seen.attempt,
+                "records": seen.records,
+                "digest": seen.digest,
+                "ended": seen.ended,
+                "torn": seen.torn,
+                "stopped": seen.stopped,
+            }
+            for seen in merged.files
+        ),
+    )
+
+
+def bundle_digests(bundle: Bundle) -> Mapping[str, str]:
+    """Digests of everything in a bundle that a manifest lists, by path; hidden files are not part of it.
+
+    Ledger files and results have digests that purging does not change.
+    """
+    found = {}
+    for path in sorted(bundle.path.rglob("*")):
+        name = path.relative_to(bundle.path).as_posix()
+        hidden = any(part.startswith(".") for part in path.relative_to(bundle.path).parts)
+        if hidden or name in NOT_LISTED or not path.is_file():
+            continue
+        found[name] = _digest_of(path)
+    return found
+
+
+def _digest_of(path: Path) -> str:
+    try:
+        if LEDGER_FILE.fullmatch(path.name):
+            return stable_file_digest(path)
+        if path.name == "results.jsonl":
+            with path.open("rb") as file:
+                return results_digest(json.loads(line) for line in file)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        message = f"{path}: a line in it is no record; the file is damaged"
+        raise Untrusted(message) from None
+    return file_digest(path)
