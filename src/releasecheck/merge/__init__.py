@@ -17,7 +17,7 @@ import numpy as np
 from releasecheck.merge.choose import choose_outputs, choose_scores
 from releasecheck.merge.records import FileSeen, Reader, RecordSource, Rows, read_all
 from releasecheck.merge.table import name_conflicts, open_tickets, places_of, score_table, usage_of
-from releasecheck.model.table import TARGET_FAILED, CaseRow, ScoreTable
+from releasecheck.model.table import NO_OUTPUT, TARGET_FAILED, CaseRow, ScoreTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,6 +66,8 @@ class Merged:
     tickets: dict[tuple[int, int, int], str]
     """(case, trial, judge) index -> ticket, for the pairs that are pending."""
     deadlines: tuple[Deadline, ...]
+    answered_in_shard: tuple[int, ...]
+    """Per shard: (case, trial)s with an output or a failure on record."""
 
     @property
     def recorded_pairs(self) -> int:
@@ -107,7 +109,16 @@ def merge(
         judge_usage=usage_of(scores.row, rows.used, table.state.shape),
         tickets=open_tickets(table, rows, scores),
         deadlines=_deadlines(rows),
+        answered_in_shard=_answered(plan, table, shard_of),
     )
+
+
+def _answered(plan: Plan, table: ScoreTable, shard_of: Sequence[int]) -> tuple[int, ...]:
+    per_case = np.count_nonzero(table.target != NO_OUTPUT, axis=1)
+    counted = np.bincount(
+        np.asarray(shard_of, dtype=np.int64), weights=per_case, minlength=len(plan.shards)
+    )
+    return tuple(int(count) for count in counted)
 
 
 def _deadlines(rows: Rows) -> tuple[Deadline, ...]:

@@ -66,6 +66,8 @@ class FileSeen:
     """Why the shard ended early: `time_budget`, `cost_budget`, `interrupted`, `target_unusable`."""
     source: int
     """Index into the sources as they were given."""
+    approved_by: str | None = None
+    """Who approved calling a target with irreversible effects."""
 
 
 @dataclass(slots=True)
@@ -251,7 +253,7 @@ def read_all(
         count = reader.read(source, index, header)
         found = FileSeen(
             source.name, header.shard, header.attempt, count, source.digest, source.ended, source.torn,
-            source.stopped, index,
+            source.stopped, index, header.approved_by,
         )  # fmt: skip
         earlier = seen.get((header.shard, header.attempt))
         if earlier is None:

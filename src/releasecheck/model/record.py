@@ -54,6 +54,8 @@ class FileHeader:
     """1-based."""
     started_at: str
     tool: str
+    approved_by: str | None = None
+    """Who approved calling a target with irreversible effects."""
 
     def to_json(self) -> dict[str, Json]:
         """The line."""
@@ -67,6 +69,7 @@ class FileHeader:
             "attempt": self.attempt,
             "started_at": self.started_at,
             "tool": self.tool,
+            "approved_by": self.approved_by,
         }
 
 
@@ -297,6 +300,7 @@ def _read_header(row: Mapping[str, Any]) -> FileHeader:
         attempt=_whole(row, "attempt", 1),
         started_at=_text(row, "started_at"),
         tool=_text(row, "tool"),
+        approved_by=_optional_text(row, "approved_by"),
     )
 
 

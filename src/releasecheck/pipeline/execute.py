@@ -207,7 +207,9 @@ async def execute_shard(
     path = request.results / shard_file_name(request.index, attempt)
     spent = spent or Spent()
     spent.cost_usd += _cost_so_far(recorded, own)
-    writer = JsonlWriter(path, header_of(plan, world, request.index, attempt), world.clock)
+    writer = JsonlWriter(
+        path, header_of(plan, world, request.index, attempt, request.approved_by), world.clock
+    )
     shard = Shard(
         run_id=plan.run_id,
         index=request.index,
@@ -261,7 +263,9 @@ def _earlier_files(request: ShardRequest) -> list[Path]:
     ]
 
 
-def header_of(plan: Plan, world: World, shard: int | None, attempt: int) -> FileHeader:
+def header_of(
+    plan: Plan, world: World, shard: int | None, attempt: int, approved_by: str | None
+) -> FileHeader:
     """The header of a ledger file to be written now."""
     return FileHeader(
         run_id=plan.run_id,
@@ -271,6 +275,7 @@ def header_of(plan: Plan, world: World, shard: int | None, attempt: int) -> File
         attempt=attempt,
         started_at=world.clock.now(),
         tool=world.tool,
+        approved_by=approved_by,
     )
 
 

@@ -107,11 +107,16 @@ def conclude(
         recorded,
         scorecard,
         world,
-        Finish(over.final, request.provenance, request.approved_by, ledger_digest(recorded)),
+        Finish(over.final, request.provenance, _approvals(recorded), ledger_digest(recorded)),
     )
     if scorecard.verdict is None:
         return WaitingForScores(scorecard, over.pending, None)
     return Done(scorecard, over.final)
+
+
+def _approvals(recorded: Recorded) -> str | None:
+    names = {seen.approved_by for seen in recorded.merged.files if seen.approved_by}
+    return ", ".join(sorted(names)) or None
 
 
 def is_expired(folder: PlanFolder, now: str) -> bool:
@@ -187,7 +192,9 @@ async def _repair(
     attempt = max(attempts, default=0) + 1
     path = bundle.results / finish_file_name(attempt)
     async with open_tools(folder, world, "all", shard=None) as tools:
-        writer = JsonlWriter(path, header_of(plan, world, None, attempt), world.clock)
+        writer = JsonlWriter(
+            path, header_of(plan, world, None, attempt, request.approved_by), world.clock
+        )
         shard = Shard(
             run_id=plan.run_id,
             index=-1,

@@ -157,7 +157,7 @@ async def _run_shards(
             async with gate:
                 return await execute_shard(
                     folder,
-                    ShardRequest(index, bundle.results),
+                    ShardRequest(index, bundle.results, approved_by=options.approved_by),
                     world,
                     tools,
                     until=until,
