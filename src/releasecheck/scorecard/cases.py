@@ -133,10 +133,10 @@ class CaseView:
     def worst(self) -> Trial:
         """The trial to show where there is room for one."""
         bad = (
-            t
-            for t in self.trials
-            for tone in ("bad", "warn")
-            if any(c.tone == tone for c in t.cells)
+            trial
+            for tone in ("bad", "warn", "wait")
+            for trial in self.trials
+            if any(cell.tone == tone for cell in trial.cells)
         )
         return next(bad, self.trials[0])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from releasecheck.canonical import digest
+from releasecheck.canonical import clean_text, digest
 from releasecheck.model.case import Case, Source
 from releasecheck.model.failure import Failure
 from releasecheck.model.plan import Plan
@@ -366,6 +366,7 @@ def waiting() -> Sample:
 
 def hostile(texts: Sequence[str]) -> Sample:
     """Every text in every place where a stranger's words can stand."""
+    texts = [clean_text(text) for text in texts]  # as the reader of outputs and datasets does
     views = []
     for i, text in enumerate(texts):
         of = case(

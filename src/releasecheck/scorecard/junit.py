@@ -1,0 +1,203 @@
+"""`junit.xml`: one testcase for each case, trial and judge, and one for each gate.
+
+`failure` is a measured "no", `error` is no measurement, `skipped` is a legitimate absence. Both passes over
+the rows are streams; the first one counts, because the totals stand before the tests.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from releasecheck.model.suite import pass_mark
+from releasecheck.scorecard.numbers import shown
+from releasecheck.scorecard.texts import as_text, cut, shorten
+from releasecheck.scorecard.xml import HEAD, Xml, element, end, start, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from releasecheck.model.results import RowScore, RowView
+    from releasecheck.model.scorecard import GateResult, Outcome
+    from releasecheck.scorecard.report import Report
+
+_LONGEST: Final = 2000
+_LONGEST_MESSAGE: Final = 500
+_CHUNK: Final = 64 * 1024
+_GATES: Final[dict[Outcome, str]] = {
+    "pass": "passed",
+    "bootstrap": "skipped",
+    "not_selected": "skipped",
+    "not_comparable": "error",
+    "blocked_missing": "error",
+    "block": "failure",
+}
+
+
+@dataclass(slots=True)
+class _Totals:
+    tests: int = 0
+    failure: int = 0
+    error: int = 0
+    skipped: int = 0
+    seconds: float = 0.0
+
+    def add(self, outcome: str) -> None:
+        self.tests += 1
+        if outcome != "passed":
+            setattr(self, outcome, getattr(self, outcome) + 1)
+
+    def attributes(self, name: str) -> dict[str, str]:
+        return {
+            "name": name,
+            "tests": str(self.tests),
+            "failures": str(self.failure),
+            "errors": str(self.error),
+            "skipped": str(self.skipped),
+            "time": f"{self.seconds:.3f}",
+        }
+
+
+def render_junit(report: Report) -> Iterator[bytes]:
+    """The file in pieces."""
+    return _chunks(_document(report))
+
+
+def _chunks(parts: Iterable[str]) -> Iterator[bytes]:
+    held: list[str] = []
+    size = 0
+    for part in parts:
+        held.append(part)
+        size += len(part)
+        if size >= _CHUNK:
+            yield "".join(held).encode("utf-8")
+            held, size = [], 0
+    yield "".join(held).encode("utf-8")
+
+
+def _document(report: Report) -> Iterator[str]:
+    suite = report.scorecard.suite
+    cases, gates = _count_cases(report.rows()), _count_gates(report.scorecard.gates)
+    both = _Totals(
+        cases.tests + gates.tests,
+        cases.failure + gates.failure,
+        cases.error + gates.error,
+        cases.skipped + gates.skipped,
+        cases.seconds,
+    )
+    yield HEAD
+    yield start("testsuites", both.attributes(suite)) + "\n"
+    yield start("testsuite", cases.attributes(f"{suite}: cases")) + "\n"
+    marks = {judge.id: pass_mark(judge.spec) for judge in report.plan.judges}
+    several = report.plan.trials > 1
+    for view in report.rows():
+        yield from _tests_of(view, suite, marks, several=several)
+    yield end("testsuite") + "\n"
+    yield start("testsuite", gates.attributes(f"{suite}: gates")) + "\n"
+    for gate in report.scorecard.gates:
+        yield _gate(gate, suite) + "\n"
+    yield end("testsuite") + "\n" + end("testsuites") + "\n"
+
+
+def _count_cases(rows: Iterator[RowView]) -> _Totals:
+    totals = _Totals()
+    times: list[float] = []
+    for view in rows:
+        times.append((view.row.latency_ms or 0.0) / 1000)
+        if len(times) > 1000:
+            times = [math.fsum(times)]
+        for judge, score in view.row.scores.items():
+            totals.add(_outcome(score, passed=view.row.passed.get(judge)))
+    totals.seconds = math.fsum(times)
+    return totals
+
+
+def _count_gates(gates: Iterable[GateResult]) -> _Totals:
+    totals = _Totals()
+    for gate in gates:
+        totals.add(_GATES[gate.outcome])
+    return totals
+
+
+def _outcome(score: RowScore, *, passed: bool | None) -> str:
+    match score.state:
+        case "scored":
+            return "failure" if passed is False else "passed"
+        case "not-applicable":
+            return "skipped"
+        case _:
+            return "error"
+
+
+def _tests_of(
+    view: RowView, suite: str, marks: Mapping[str, float | None], *, several: bool
+) -> Iterator[str]:
+    name = f"{view.case.id} [trial {view.row.trial}]" if several else view.case.id
+    for judge, score in view.row.scores.items():
+        attributes = {"classname": f"{suite}.{judge}", "name": name}
+        if view.row.latency_ms is not None:
+            attributes["time"] = f"{view.row.latency_ms / 1000:.3f}"
+        inside = _inside(view, judge, score, marks.get(judge))
+        yield element("testcase", attributes, *inside) + "\n"
+
+
+def _inside(view: RowView, judge: str, score: RowScore, mark: float | None) -> tuple[Xml, ...]:
+    match _outcome(score, passed=view.row.passed.get(judge)):
+        case "failure":
+            message = f"{shown(judge, score.value, [mark])} does not pass"
+            if mark is not None:
+                message += f" (pass mark {shown(judge, mark)})"
+            return (_result("failure", "not passed", message, _details(view, score)),)
+        case "error":
+            return (_result("error", score.state, _why(view, score), _details(view, score)),)
+        case "skipped":
+            return (element("skipped", {"message": _message(score.reason or "not applicable")}),)
+        case _:
+            value = shown(judge, score.value, [mark])
+            return (element("system-out", {}, text(f"value {value}")),) if mark is None else ()
+
+
+def _message(words: str) -> str:
+    return shorten(words.replace("\n", " "), _LONGEST_MESSAGE)
+
+
+def _result(name: str, kind: str, message: str, details: str) -> Xml:
+    return element(name, {"type": kind, "message": _message(message)}, text(details))
+
+
+def _why(view: RowView, score: RowScore) -> str:
+    failed = view.row.failure
+    if failed is not None:
+        return f"the target failed ({failed.code}): {failed.message or 'its message was removed'}"
+    return f"{score.state}: {score.reason or 'no reason was given'}"
+
+
+def _details(view: RowView, score: RowScore) -> str:
+    case = view.case
+    lines = [f"{case.source.path}:{case.source.line}, split {case.split}"]
+    if score.reason:
+        lines.append(f"reason: {_short(score.reason)}")
+    if case.expected is not None:
+        lines.append(f"expected: {_short(as_text(case.expected))}")
+    if view.row.output is not None:
+        lines.append(f"answer: {_short(as_text(view.row.output))}")
+    return "\n".join(lines)
+
+
+def _short(words: str) -> str:
+    part = cut(words, _LONGEST)
+    return f"{part.text} [{part.more} more characters, {part.digest}]" if part.more else part.text
+
+
+def _gate(gate: GateResult, suite: str) -> Xml:
+    attributes = {"classname": f"{suite}.gates", "name": gate.id}
+    what = f"{gate.metric}, {gate.stat} in {gate.split}: {gate.rule}"
+    match _GATES[gate.outcome]:
+        case "passed":
+            inside = element("system-out", {}, text(f"{what}\n{gate.reason}"))
+        case "skipped":
+            inside = element("skipped", {"message": _message(f"{gate.outcome}: {gate.reason}")})
+        case kind:
+            inside = _result(kind, gate.outcome, gate.reason, what)
+    return element("testcase", attributes, inside)

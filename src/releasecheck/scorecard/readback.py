@@ -1,0 +1,351 @@
+"""Every written report is read again and held against the scorecard (B104, B107).
+
+A report that lost a failure on the way, or that no program can parse, is worse than none: the difference is
+an error of ours and ends the run (exit 4), however good the verdict was. Files are read as streams.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from xml.parsers import expat
+
+from typing_extensions import override
+
+from releasecheck.canonical import JsonProblem, parse_json
+from releasecheck.errors import Untrusted
+from releasecheck.model.scorecard import Scorecard
+from releasecheck.scorecard.verdict import OUTCOME_WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+Reader: TypeAlias = "Callable[[], Iterable[bytes]]"
+"""Gives the bytes of a written file in pieces, from its start at each call."""
+States: TypeAlias = "Counter[str]"
+STATES: Final = ("scored", "not_applicable", "failed", "missing", "pending")
+_JUNIT_OUTCOMES: Final = {
+    "pass": "passed",
+    "bootstrap": "skipped",
+    "not_selected": "skipped",
+    "not_comparable": "error",
+    "blocked_missing": "error",
+    "block": "failure",
+}
+
+
+class _Differs(Exception):
+    """What a report says and what is so; becomes `Untrusted` with the file's name."""
+
+
+def check_reports(files: Mapping[str, bytes | Reader], scorecard: Scorecard) -> None:
+    """Compare counts, gates and verdict of each report in `files` (by its name in the bundle).
+
+    Raises:
+        Untrusted: a report is damaged, or says something else than the scorecard.
+    """
+    for name, source in files.items():
+        check = CHECKS.get(name)
+        if check is None:
+            known = ", ".join(sorted(CHECKS))
+            message = f"{name}: no report of ours has this name; expected one of {known}"
+            raise ValueError(message)
+        try:
+            check(source if callable(source) else lambda held=source: (held,), scorecard)  # type: ignore[misc]
+        except _Differs as error:
+            message = (
+                f"{name}: {error}. The report was written wrongly, so nothing here may be relied on; "
+                "please report this"
+            )
+            raise Untrusted(message) from None
+
+
+def _same(what: str, found: object, expected: object) -> None:
+    if found != expected:
+        message = f"it says {what} {found!r}, and the scorecard says {expected!r}"
+        raise _Differs(message)
+
+
+def _expected_states(scorecard: Scorecard) -> dict[str, int]:
+    return {state: getattr(scorecard.counts, state) for state in STATES}
+
+
+def _outcomes(scorecard: Scorecard) -> dict[str, int]:
+    return dict(Counter(gate.outcome for gate in scorecard.gates))
+
+
+# --- JSON -------------------------------------------------------------------------------------------
+
+
+def _check_json(read: Reader, scorecard: Scorecard) -> None:
+    try:
+        found = Scorecard.model_validate(parse_json(b"".join(read())))
+    except (JsonProblem, ValueError) as error:
+        message = f"it is no scorecard ({str(error)[:300]})"
+        raise _Differs(message) from None
+    if found != scorecard:
+        fields = [
+            name
+            for name in Scorecard.model_fields
+            if getattr(found, name) != getattr(scorecard, name)
+        ]
+        message = f"it differs from what was decided in {', '.join(fields)}"
+        raise _Differs(message)
+
+
+def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    rest = b""
+    for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\n")
+        yield from whole
+    if rest:
+        message = "its last line is not complete"
+        raise _Differs(message)
+
+
+def _check_results(read: Reader, scorecard: Scorecard) -> None:
+    states: States = Counter()
+    trials = 0
+    for number, line in enumerate(_lines(read()), start=1):
+        try:
+            row = json.loads(line)
+            states.update(cell["state"].replace("-", "_") for cell in row["scores"].values())
+        except (ValueError, KeyError, TypeError, AttributeError):
+            message = f"line {number} is no result"
+            raise _Differs(message) from None
+        trials += 1
+    _same("trials", trials, scorecard.counts.trials)
+    _same_states(states, scorecard)
+
+
+def _same_states(found: Mapping[str, int], scorecard: Scorecard) -> None:
+    for state, number in _expected_states(scorecard).items():
+        _same(f"{state} scores", found.get(state, 0), number)
+
+
+# --- JUnit ------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Junit:
+    """What a JUnit file says in its tests and in its totals."""
+
+    outcomes: dict[str, Counter[str]] = field(default_factory=dict)
+    totals: dict[str, dict[str, str]] = field(default_factory=dict)
+    suite: str = ""
+    current: str = ""
+    kinds: Counter[str] = field(default_factory=Counter)
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        match name:
+            case "testsuite":
+                self.suite = attributes["name"].rpartition(": ")[2]
+                self.outcomes[self.suite] = Counter()
+                self.totals[self.suite] = attributes
+            case "testcase":
+                self.current = "passed"
+            case "failure" | "error" | "skipped":
+                self.current = name
+                if name == "error":
+                    self.kinds[attributes["type"]] += 1
+            case _:
+                pass
+
+    def end(self, name: str) -> None:
+        if name == "testcase":
+            self.outcomes[self.suite][self.current] += 1
+
+
+def _check_junit(read: Reader, scorecard: Scorecard) -> None:
+    found = _Junit()
+    try:
+        parse_xml(read(), found.start, found.end)
+    except KeyError as error:
+        message = f"an element has no {error}"
+        raise _Differs(message) from None
+    for suite in ("cases", "gates"):
+        if suite not in found.outcomes:
+            message = f"it has no suite of {suite}"
+            raise _Differs(message)
+        tests = found.outcomes[suite]
+        said = found.totals[suite]
+        _same(f"{suite}: tests", said["tests"], str(tests.total()))
+        for key, outcome in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+            _same(f"{suite}: {key}", said[key], str(tests[outcome]))
+    counts, cases = scorecard.counts, found.outcomes["cases"]
+    _same("measured scores", cases["passed"] + cases["failure"], counts.scored)
+    _same("skipped scores", cases["skipped"], counts.not_applicable)
+    for state in ("failed", "missing", "pending"):
+        _same(f"{state} scores", found.kinds[state], getattr(counts, state))
+    expected = Counter(_JUNIT_OUTCOMES[gate.outcome] for gate in scorecard.gates)
+    _same("gates", dict(found.outcomes["gates"]), dict(expected))
+
+
+def parse_xml(
+    pieces: Iterable[bytes],
+    start: Callable[[str, dict[str, str]], None],
+    end: Callable[[str], None],
+) -> None:
+    """Read XML as a stream; a document that is not well-formed is a difference."""
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    try:
+        for piece in pieces:
+            parser.Parse(piece, False)  # noqa: FBT003 - expat's own interface
+        parser.Parse(b"", True)  # noqa: FBT003
+    except expat.ExpatError as error:
+        message = f"it is not well-formed XML ({error})"
+        raise _Differs(message) from None
+
+
+# --- HTML -------------------------------------------------------------------------------------------
+
+
+class _Page(HTMLParser):
+    """Reads the data attributes of our page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.main: dict[str, str | None] = {}
+        self.gates: Counter[str] = Counter()
+        self.states: States = Counter()
+        self.cases = 0
+        self.trials = 0
+        self.ended = False
+
+    @override
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        if tag == "main":
+            self.main = found
+        elif tag == "tr" and "data-gate" in found:
+            self.gates[str(found["data-outcome"])] += 1
+        elif tag == "article" or found.get("id") == "left-out":
+            self.cases += 1 if tag == "article" else int(str(found["data-cases"]))
+            self.trials += int(str(found["data-trials"]))
+            for state in STATES:
+                self.states[state] += int(str(found[f"data-{state.replace('_', '-')}"]))
+
+    @override
+    def handle_endtag(self, tag: str) -> None:
+        self.ended = self.ended or tag == "html"
+
+
+def _check_html(read: Reader, scorecard: Scorecard) -> None:
+    page = _Page()
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for piece in read():
+            page.feed(decoder.decode(piece))
+        page.feed(decoder.decode(b"", final=True))
+        page.close()
+    except (UnicodeDecodeError, ValueError, KeyError) as error:
+        message = f"it cannot be read ({type(error).__name__})"
+        raise _Differs(message) from None
+    _same("whole page", page.ended, expected=True)
+    _same("run", page.main.get("data-run"), scorecard.run_id)
+    _same("verdict", page.main.get("data-verdict"), scorecard.verdict or "waiting")
+    _same("exit code", page.main.get("data-exit-code"), str(scorecard.exit_code))
+    _same("gates", dict(page.gates), _outcomes(scorecard))
+    _same("cases", page.cases, scorecard.counts.cases)
+    _same("trials", page.trials, scorecard.counts.trials)
+    _same_states(page.states, scorecard)
+
+
+# --- Markdown ---------------------------------------------------------------------------------------
+
+_VERDICT: Final = re.compile(r"Verdict <code>([a-z_ ]+)</code>, exit code (\d+)\.$")
+_MORE_GATES: Final = re.compile(r"^and (\d+) more gates in `scorecard\.html`$")
+_HEADER: Final = "| pairs | scored | not applicable | failed | missing | pending |"
+_GATES_HEADER: Final = "| outcome | gate |"
+
+
+def _check_summary(read: Reader, scorecard: Scorecard) -> None:
+    try:
+        lines = b"".join(read()).decode("utf-8").split("\n")
+    except UnicodeDecodeError:
+        message = "it is not UTF-8"
+        raise _Differs(message) from None
+    said = next((match for line in lines[:5] if (match := _VERDICT.search(line))), None)
+    if said is None:
+        message = "it says no verdict at its beginning"
+        raise _Differs(message)
+    _same("verdict", said[1], scorecard.verdict or "none yet")
+    _same("exit code", said[2], str(scorecard.exit_code))
+    states = [str(number) for number in _expected_states(scorecard).values()]
+    _same("scores", _rows_after(lines, _HEADER), [[str(scorecard.counts.pairs), *states]])
+    gates = [row[0].partition(" ")[2] for row in _rows_after(lines, _GATES_HEADER)]
+    more = sum(int(match[1]) for line in lines if (match := _MORE_GATES.match(line)))
+    _same("gates", len(gates) + more, len(scorecard.gates))
+    if not more:
+        expected = Counter(OUTCOME_WORDS[gate.outcome] for gate in scorecard.gates)
+        _same("outcomes", dict(Counter(gates)), dict(expected))
+
+
+def _rows_after(lines: list[str], header: str) -> list[list[str]]:
+    start = next((at for at, line in enumerate(lines) if line.startswith(header)), None)
+    if start is None:
+        message = f"it has no table {header}"
+        raise _Differs(message)
+    columns = lines[start].count("|")
+    rows = []
+    for line in lines[start + 2 :]:
+        if not line.startswith("|"):
+            break
+        if line.count("|") != columns:
+            message = f"a row of its table {header} has another number of cells"
+            raise _Differs(message)
+        rows.append([cell.strip() for cell in line.strip("|").split("|")])
+    return rows
+
+
+# --- Badge ------------------------------------------------------------------------------------------
+
+BADGE_KEYS: Final = frozenset(
+    {"schemaVersion", "label", "message", "color", "isError", "cacheSeconds"}
+)
+"""Keys a shields endpoint may have; any other one breaks the badge."""
+
+
+def _check_badge(read: Reader, scorecard: Scorecard) -> None:
+    try:
+        badge: dict[str, Any] = parse_json(b"".join(read()))
+    except JsonProblem as error:
+        message = f"it is no JSON ({error})"
+        raise _Differs(message) from None
+    _same("other keys", sorted(set(badge) - BADGE_KEYS), [])
+    if badge["color"] == "brightgreen":
+        _same("verdict", "pass", scorecard.verdict)
+
+
+def _check_svg(read: Reader, scorecard: Scorecard) -> None:
+    labels: list[str] = []
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        if name == "svg":
+            labels.append(attributes.get("aria-label", ""))
+
+    parse_xml(read(), start, lambda _name: None)
+    if len(labels) != 1 or not labels[0]:
+        message = "it has no text for who cannot see it"
+        raise _Differs(message)
+    if ": pass " in f"{labels[0]} ":
+        _same("verdict", "pass", scorecard.verdict)
+
+
+CHECKS: Final[dict[str, Callable[[Reader, Scorecard], None]]] = {
+    "scorecard.json": _check_json,
+    "results.jsonl": _check_results,
+    "scorecard.html": _check_html,
+    "summary.md": _check_summary,
+    "junit.xml": _check_junit,
+    "badge.json": _check_badge,
+    "badge.svg": _check_svg,
+}
+"""The check of each file of a bundle that is a report."""
