@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-import scipy.stats
+import scipy.stats  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,13 +39,16 @@ from releasecheck.stats.columns import Column
 from tests.unit.tables import CLOSE, YES_NO, case_rows, plan_for, score_table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from releasecheck.model.suite import Stat
+    from tests.unit.tables import Cell, Cells
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
 
-def one_column(*cells: object, judge: str = "close") -> Column:
-    col = column(score_table({judge: cells}), judge)  # type: ignore[dict-item]
+def one_column(*cells: Cell | Sequence[Cell], judge: str = "close") -> Column:
+    col = column(score_table({judge: cells}), judge)
     assert col is not None
     return col
 
@@ -58,9 +61,14 @@ def test_exact_sum__means_the_written_decimals() -> None:
     assert exact_sum(np.array([0.7, 0.8, 0.9])) == Fraction(24, 10)
 
 
-@given(st.lists(finite, max_size=30))
+numbers = st.one_of(finite, st.decimals(-(10**9), 10**9, places=4).map(float), st.integers(0, 9))
+
+
+@given(st.lists(numbers, max_size=30).map(lambda some: some * 2))
 def test_exact_sum__is_the_sum_of_shortest_decimals(values: list[float]) -> None:
-    assert exact_sum(np.array(values)) == sum((Fraction(Decimal(repr(v))) for v in values), 0)
+    assert exact_sum(np.array(values, dtype=float)) == sum(
+        (Fraction(Decimal(repr(float(v)))) for v in values), 0
+    )
 
 
 def test_exact_sum__spans_the_whole_range_of_floats() -> None:
@@ -121,7 +129,9 @@ def test_mean_interval__is_absent_where_it_says_nothing(values: list[float]) -> 
 
 
 @pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
-@pytest.mark.parametrize("q", [Fraction(1, 2), Fraction(9, 10), Fraction(95, 100), Fraction(99, 100)])
+@pytest.mark.parametrize(
+    "q", [Fraction(1, 2), Fraction(9, 10), Fraction(95, 100), Fraction(99, 100)]
+)
 @pytest.mark.parametrize("n", [2, 5, 6, 20, 59, 72, 73, 100, 500, 1000, 100_000, 10**6])
 def test_quantile_ranks__agrees_with_scipy(n: int, q: Fraction, confidence: float) -> None:
     below = scipy.stats.binom(n, float(q))
@@ -176,10 +186,37 @@ def test_aggregate__averages_the_trials_of_a_case_first() -> None:
     assert aggregate_cases("p50", one_column([1, 0], [0.6, 0.6]), "all") == Fraction(5, 10)
 
 
+cells = st.one_of(
+    st.sampled_from([0.0, 1.0, -0.0, 0.1, 0.2, 0.3, 1 / 3, 1e308, "na", "failed"]),
+    st.floats(-1e6, 1e6),
+)
+
+
+@given(
+    st.sampled_from(["min", "max", "p50", "p90", "p95"]),
+    st.integers(1, 3).flatmap(
+        lambda trials: st.lists(st.lists(cells, min_size=trials, max_size=trials), max_size=12)
+    ),
+)
+def test_aggregate_cases__takes_the_exact_mean_at_the_rank(
+    stat: Stat, rows: list[list[float | str]]
+) -> None:
+    col = one_column(*rows)
+    kept = [[exact(cell) for cell in row if not isinstance(cell, str)] for row in rows]
+    means = sorted(sum(row, Fraction(0)) / len(row) for row in kept if row)
+    quantile = {"p50": Fraction(1, 2), "p90": Fraction(9, 10), "p95": Fraction(19, 20)}
+    ranks = {"min": 1, "max": len(means)}
+    rank = ranks[stat] if stat in ranks else quantile_rank(len(means), quantile[stat])
+    assert aggregate_cases(stat, col, "majority") == (means[rank - 1] if means else None)
+
+
 @pytest.mark.parametrize("stat", ["mean", "pass_rate", "min", "max", "p50", "p99", "sum"])
 def test_aggregate__of_nothing_is_nothing(stat: Stat) -> None:
     """X-12, B70, B76: absent, not 0, and no crash."""
-    for col in (one_column("na", "failed", "missing"), one_column(1).take(np.array([], dtype=np.int64))):
+    for col in (
+        one_column("na", "failed", "missing"),
+        one_column(1).take(np.array([], dtype=np.int64)),
+    ):
         assert aggregate(stat, col, "majority") is None
         assert aggregate_cases(stat, col, "majority") is None
 
@@ -253,9 +290,9 @@ def test_verdicts__a_judge_without_a_pass_mark_has_none() -> None:
 
 def test_case_passes__each_judge_by_its_own_rule() -> None:
     """X-23."""
-    strict = ExactJudge(id="strict", type="exact", pass_rule="all")
+    strict = ExactJudge(id="strict", type="exact", pass_rule="all")  # noqa: S106
     judges = (YES_NO, strict, CLOSE)
-    cells = [[1, 1, 0], [0, 0, 0], ["na", "na", "na"]]
+    cells: Cells = [[1, 1, 0], [0, 0, 0], ["na", "na", "na"]]
     table = score_table({"exact": cells, "strict": cells, "close": cells}, judges=judges)
     found = case_passes(table, plan_for(table, judges=judges))
     assert found.tolist() == [[1, 0, -1], [0, 0, -1], [-1, -1, -1]]
@@ -291,9 +328,13 @@ def test_match_cases__content_twice_on_one_side_is_no_match() -> None:
     assert match_cases((), once).tolist() == []
 
 
-@given(st.lists(st.sampled_from("abcdef"), max_size=8), st.lists(st.sampled_from("abcdef"), max_size=8))
+@given(
+    st.lists(st.sampled_from("abcdef"), max_size=8), st.lists(st.sampled_from("abcdef"), max_size=8)
+)
 def test_match_cases__pairs_equal_content_once(here: list[str], there: list[str]) -> None:
-    now = case_rows([str(i) for i in range(len(here))], contents={str(i): c for i, c in enumerate(here)})
+    now = case_rows(
+        [str(i) for i in range(len(here))], contents={str(i): c for i, c in enumerate(here)}
+    )
     earlier = case_rows(
         [str(i) for i in range(len(there))], contents={str(i): c for i, c in enumerate(there)}
     )

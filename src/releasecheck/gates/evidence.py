@@ -58,10 +58,8 @@ def measured(subject: Subject, table: ScoreTable, plan: Plan) -> Measured | Refu
         raise ValueError(message)
     rows = np.flatnonzero(subject.selects(table.cases))
     if rows.size == 0:
-        if plan.mode != "full":
-            reason = f"the {plan.mode} plan holds none of this gate's cases"
-            return Refusal("not_selected", reason)
-        return Refusal("blocked_missing", "the plan holds none of this gate's cases")
+        reason = f"the {plan.mode} plan holds none of this gate's cases"
+        return Refusal("blocked_missing" if plan.mode == "full" else "not_selected", reason)
     col = whole.take(rows)
     gap = _gap(subject, col)
     if gap is not None:

@@ -11,7 +11,7 @@ from releasecheck.model.suite import BUILTIN_METRICS, RankJudge, SimilarityJudge
 from releasecheck.stats import column, has_pass_mark
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from releasecheck.model.plan import Plan, PlannedJudge
     from releasecheck.model.suite import GateSpec, When
@@ -88,21 +88,19 @@ class Subject:
         bounded = isinstance(self.judge.spec, YesNoJudge | SimilarityJudge | RankJudge)
         return col.count_failures_as(worst) if bounded or not self.needs_values else col
 
-    def selects(self, cases: Iterable[CaseRow]) -> Flags:
+    def selects(self, cases: Sequence[CaseRow]) -> Flags:
         """Which cases are the gate's: of its split, and chosen by its tags and ids."""
-        chosen = self.gate.cases
-        tags = None if chosen is None or chosen.tags is None else frozenset(chosen.tags)
-        ids = None if chosen is None or chosen.ids is None else frozenset(chosen.ids)
-        split = self.gate.split
-        return np.array(
-            [
-                (split in {"all", row.split})
-                and (tags is None or not tags.isdisjoint(row.tags))
-                and (ids is None or row.id in ids)
-                for row in cases
-            ],
-            dtype=np.bool_,
-        )
+        split, chosen = self.gate.split, self.gate.cases
+        found = np.ones(len(cases), dtype=np.bool_)
+        if split != "all":
+            found &= np.array([row.split == split for row in cases], dtype=np.bool_)
+        if chosen is not None and chosen.tags is not None:
+            tags = frozenset(chosen.tags)
+            found &= np.array([not tags.isdisjoint(row.tags) for row in cases], dtype=np.bool_)
+        if chosen is not None and chosen.ids is not None:
+            ids = frozenset(chosen.ids)
+            found &= np.array([row.id in ids for row in cases], dtype=np.bool_)
+        return found
 
     def applies_to_any(self, cases: Iterable[CaseRow]) -> bool:
         """Whether the judge's own `when` leaves any of these cases, as far as tags and split say."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
@@ -22,8 +23,6 @@ from releasecheck.model.table import (
 from releasecheck.stats.exact import exact, exact_sum, quantile_rank
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from releasecheck.model.plan import Plan
     from releasecheck.model.suite import Judge, Stat
     from releasecheck.model.table import Codes, Flags, Floats, ScoreTable
@@ -195,7 +194,9 @@ def aggregate(stat: Stat, col: Column, pass_rule: str) -> Fraction | None:
     if stat == "mean":
         return _sum_of_case_means(col) / cases
     values = col.value[scored]
-    return exact_sum(values) if stat == "sum" else _order_statistic(stat, np.sort(values))
+    if stat == "sum":
+        return exact_sum(values)
+    return exact(float(np.sort(values)[_rank(stat, values.size) - 1]))
 
 
 def aggregate_cases(stat: Stat, col: Column, pass_rule: str) -> Fraction | None:
@@ -208,8 +209,7 @@ def aggregate_cases(stat: Stat, col: Column, pass_rule: str) -> Fraction | None:
         return aggregate(stat, col, pass_rule)
     if stat == "sum":
         return _sum_of_case_means(col)
-    means = sorted(_case_means(col))
-    return _order_statistic(stat, means)
+    return _mean_at(col, _rank(stat, int(col.has_value.sum())))
 
 
 def _sum_of_case_means(col: Column) -> Fraction:
@@ -222,22 +222,41 @@ def _sum_of_case_means(col: Column) -> Fraction:
     return total
 
 
-def _case_means(col: Column) -> Iterable[Fraction]:
-    numbers = {value: exact(value) for value in np.unique(col.value[col.scored]).tolist()}
-    for values, known in zip(col.value.tolist(), col.scored.tolist(), strict=True):
-        own = [numbers[value] for value, there in zip(values, known, strict=True) if there]
-        if own:
-            yield sum(own, Fraction(0)) / len(own)
+def _mean_at(col: Column, rank: int) -> Fraction:
+    """The exact mean of the case that is `rank`-th in the order of case means, from 1."""
+    rows = np.flatnonzero(col.has_value)
+    scored = col.scored[rows]
+    values = np.where(scored, col.value[rows], 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        rough = values.sum(axis=1) / scored.sum(axis=1)
+        # Far more than rounding can move a mean, far less than most means differ: floating point
+        # finds the place, exact arithmetic decides among the few neighbours.
+        margin = 1e-9 * np.abs(values).max()
+        place = np.sort(rough)[rank - 1]
+        below = rough < place - margin
+        near = ~below & ~(rough > place + margin)
+    if not np.isfinite(rough).all():
+        below, near = np.zeros_like(near), np.ones_like(near)
+    means: Counter[Fraction] = Counter()
+    kept = np.sort(np.where(scored, values, np.nan)[near], axis=1)
+    for row, count in zip(*np.unique(kept, axis=0, return_counts=True), strict=True):
+        trials = int((~np.isnan(row)).sum())
+        means[exact_sum(row[:trials]) / trials] += int(count)
+    place_left = rank - int(below.sum())
+    for mean in sorted(means):
+        place_left -= means[mean]
+        if place_left <= 0:
+            return mean
+    message = f"rank {rank} is beyond the number of cases"
+    raise AssertionError(message)
 
 
-def _order_statistic(stat: Stat, ordered: Floats | list[Fraction]) -> Fraction:
-    n = len(ordered)
+def _rank(stat: Stat, n: int) -> int:
+    """The 1-based rank of an order statistic among n values."""
     match stat:
         case "min":
-            rank = 1
+            return 1
         case "max":
-            rank = n
+            return n
         case _:
-            rank = quantile_rank(n, QUANTILES[stat])
-    value = ordered[rank - 1]
-    return value if isinstance(value, Fraction) else exact(float(value))
+            return quantile_rank(n, QUANTILES[stat])

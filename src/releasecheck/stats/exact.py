@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from decimal import Context, Decimal, DivisionByZero, Inexact, InvalidOperation
+from decimal import Context, Decimal, DivisionByZero, Inexact, InvalidOperation, localcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from releasecheck.model.table import Floats
+    import numpy.typing as npt
+
+    from releasecheck.model.table import Flags, Floats
 
 # 700 digits hold every sum of doubles exactly; were that ever wrong, Inexact would raise.
 _EXACT: Final = Context(prec=1000, traps=[Inexact, InvalidOperation, DivisionByZero])
@@ -41,11 +43,36 @@ def exact_sum(values: Floats) -> Fraction:
     if not np.isfinite(distinct).all():
         message = "expected finite numbers, found NaN or infinity"
         raise ValueError(message)
-    total = Decimal(0)
-    for value, count in zip(distinct.tolist(), counts.tolist(), strict=True):
-        # fma would be one rounding too, but the context makes both steps exact anyway.
-        total = _EXACT.add(total, _EXACT.multiply(Decimal(repr(value)), Decimal(count)))
-    return Fraction(total)
+    total = Fraction(0)
+    for places in (0, 3, 6):
+        short, whole = _with_places(distinct, places)
+        total += Fraction(_whole_sum(whole[short], counts[short]), 10**places)
+        distinct, counts = distinct[~short], counts[~short]
+    with localcontext(_EXACT):
+        rest = sum(map(Decimal, map(repr, distinct[counts == 1].tolist())), Decimal(0))
+        for value, count in zip(distinct[counts > 1].tolist(), counts[counts > 1], strict=True):
+            rest += Decimal(repr(value)) * int(count)
+    return total + Fraction(rest)
+
+
+def _with_places(values: Floats, places: int) -> tuple[Flags, Floats]:
+    """Which values have a shortest decimal of at most so many places, and those times 10**places.
+
+    Decimals of up to 15 digits belong to different floats, so one that rounds to the value, as the
+    (correctly rounded) quotient says, is its shortest.
+    """
+    scale = 10.0**places
+    with np.errstate(over="ignore"):
+        whole = np.rint(values * scale)
+    short: Flags = (np.abs(whole) < 1e15) & (whole / scale == values)
+    return short, whole
+
+
+def _whole_sum(whole: Floats, counts: npt.NDArray[np.intp]) -> int:
+    """The sum of `whole` times `counts` without overflow: halves of 25 bits, a billion values."""
+    number, times = whole.astype(np.int64), counts.astype(np.int64)
+    high, low = number >> 25, number & (2**25 - 1)
+    return (int((high * times).sum()) << 25) + int((low * times).sum())
 
 
 def quantile_rank(n: int, q: Fraction) -> int:
