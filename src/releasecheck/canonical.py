@@ -64,7 +64,8 @@ def clean_text(text: str) -> str:
     return text
 
 
-def _refuse_constant(name: str) -> NoReturn:
+def refuse_constant(name: str) -> NoReturn:
+    """Refuse `NaN` and `Infinity`, which Python's own reader takes (B13)."""
     message = f"{name} is not JSON; expected a finite number"
     raise JsonProblem(message)
 
@@ -104,15 +105,15 @@ _compact = json.JSONEncoder(
 )
 _indented = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False, indent=2)
 _decoder = json.JSONDecoder(
-    parse_constant=_refuse_constant,
+    parse_constant=refuse_constant,
     parse_float=_read_float,
     parse_int=_read_int,
     object_pairs_hook=_unique_pairs,
 )
 
 
-def _too_deep() -> JsonProblem:
-    return JsonProblem(f"nested deeper than {MAX_DEPTH} levels", beyond_limits=True)
+def _too_deep(levels: int) -> JsonProblem:
+    return JsonProblem(f"nested deeper than {levels} levels", beyond_limits=True)
 
 
 def _deeper_than(limit: int, value: Json) -> bool:
@@ -129,8 +130,8 @@ def _deeper_than(limit: int, value: Json) -> bool:
     return bool(level)
 
 
-def parse_json(text: str | bytes) -> Json:
-    """Read one strict JSON document.
+def parse_json(text: str | bytes, *, levels: int = MAX_DEPTH) -> Json:
+    """Read one strict JSON document of at most so many levels.
 
     Raises:
         JsonProblem: with the line and column inside `text` where they are known.
@@ -148,10 +149,10 @@ def parse_json(text: str | bytes) -> Json:
     except json.JSONDecodeError as error:
         raise JsonProblem(error.msg, line=error.lineno, column=error.colno) from None
     except RecursionError:
-        raise _too_deep() from None
+        raise _too_deep(levels) from None
     # Only a text with very many brackets can be too deep, so levels are rarely counted.
-    if text.count("[") + text.count("{") > MAX_DEPTH and _deeper_than(MAX_DEPTH, value):
-        raise _too_deep()
+    if text.count("[") + text.count("{") > levels and _deeper_than(levels, value):
+        raise _too_deep(levels)
     if "\\u" in text and ("\\ud" in text or "\\uD" in text):
         value = clean_value(value)
     return value

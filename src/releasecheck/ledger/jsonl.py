@@ -3,6 +3,9 @@
 A file is `header, records..., end`. A process killed at any byte leaves a file whose last line may lack
 its newline; that stump is dropped, named, and what it held is done again. Anything else that does not
 parse was never written by us, and refuses the file.
+
+The end record counts the records before it and carries a digest over all lines, its own other fields
+included, in their purge-stable form (`releasecheck.model.record.purge_stable`).
 """
 
 from __future__ import annotations
@@ -12,10 +15,20 @@ import json
 import os
 from typing import IO, TYPE_CHECKING, Final
 
-from releasecheck.canonical import JsonProblem, canonical, digest_chunks, dump_line, parse_json
+from typing_extensions import override
+
+from releasecheck.canonical import (
+    MAX_DEPTH,
+    JsonProblem,
+    canonical,
+    clean_value,
+    digest_chunks,
+    dump_line,
+    parse_json,
+    refuse_constant,
+)
 from releasecheck.errors import CorruptLedger, DigestMismatch, InfrastructureError, UsageError
 from releasecheck.model.record import (
-    AnyRecord,
     EndRecord,
     FileHeader,
     OutputRecord,
@@ -47,7 +60,10 @@ def finish_file_name(attempt: int) -> str:
 
 
 class JsonlWriter:
-    """Writes one new ledger file (port `LedgerWriter`)."""
+    """Writes one new ledger file (port `LedgerWriter`).
+
+    A record that could not be written whole ends the file: nothing is ever appended to a stump (B106).
+    """
 
     def __init__(self, path: Path, header: FileHeader, clock: Clock) -> None:
         """Create the file and put its header on the disk.
@@ -59,8 +75,9 @@ class JsonlWriter:
         self._clock = clock
         self._path = path
         self._hash = hashlib.sha256()
-        self._outputs = self._scores = 0
+        self._outputs = self._scores = self._size = 0
         self._closed = False
+        self._whole = True
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = path.open("xb", buffering=0)
@@ -69,11 +86,19 @@ class JsonlWriter:
             raise UsageError(message) from None
         except OSError as error:
             raise _cannot_write(path, error) from error
-        self._write(header.to_json())
-        self.sync()
+        try:
+            self._write(header.to_json())
+            self.sync()
+        except BaseException:
+            self.abandon()
+            raise
 
     def append(self, record: Record) -> None:
-        """Write one record; it is with the operating system when this returns."""
+        """Write one record; it is with the operating system when this returns.
+
+        Raises:
+            InfrastructureError: it cannot be written, or an earlier one could not.
+        """
         self._write(record.to_json())
         if isinstance(record, OutputRecord):
             self._outputs += 1
@@ -81,16 +106,30 @@ class JsonlWriter:
             self._scores += 1
 
     def _write(self, line: dict[str, Json]) -> None:
-        data = dump_line(line)
+        if self._closed or not self._whole:
+            message = (
+                f"{self._path}: the ledger is closed, or an earlier record could not be written"
+            )
+            raise InfrastructureError(message)
+        stable, data = _encode(line)
+        # Until both are done the file and its digest disagree: an exception here ends the file.
+        self._whole = False
         try:
-            written = self._file.write(data)
+            written = 0
             while written < len(data):
-                data = data[written:]
-                written = self._file.write(data)
+                written += self._file.write(data[written:])
         except OSError as error:
+            self._cut_back()
             raise _cannot_write(self._path, error) from error
-        self._hash.update(canonical(purge_stable(line)))
-        self._hash.update(b"\n")
+        self._size += len(data)
+        self._hash.update(stable)
+        self._whole = True
+
+    def _cut_back(self) -> None:
+        try:
+            self._file.truncate(self._size)
+        except OSError:
+            return  # the stump stays at the end, where readers drop it
 
     def sync(self) -> None:
         """Force the file to the disk."""
@@ -100,20 +139,40 @@ class JsonlWriter:
             raise _cannot_write(self._path, error) from error
 
     def close(self, stopped: str | None) -> None:
-        """Write the end record and close."""
+        """Write the end record and close; after a failed write only close, as a kill would."""
         if self._closed:
             return
-        self._closed = True
-        digest = "sha256:" + self._hash.hexdigest()
-        end = EndRecord(self._outputs, self._scores, stopped, digest, self._clock.now())
-        self._write(end.to_json())
-        self.sync()
-        self._file.close()
+        try:
+            if self._whole:
+                self._write_end(stopped)
+                self.sync()
+        finally:
+            self.abandon()
+
+    def _write_end(self, stopped: str | None) -> None:
+        line = EndRecord(self._outputs, self._scores, stopped, "", self._clock.now()).to_json()
+        self._hash.update(_stable_line(_without_digest(line), self._path))
+        self._write({**line, "digest": "sha256:" + self._hash.hexdigest()})
 
     def abandon(self) -> None:
         """Close without an end record, as a kill would."""
         self._closed = True
         self._file.close()
+
+
+def _encode(line: dict[str, Json]) -> tuple[bytes, bytes]:
+    """A line as its digest sees it, and as it is written."""
+    try:
+        stable = canonical(purge_stable(line))
+    except JsonProblem:
+        # Half a surrogate pair in a name or reason of others must not stop the run (B40).
+        line = clean_value(line)
+        stable = canonical(purge_stable(line))
+    return stable + b"\n", dump_line(line)
+
+
+def _without_digest(end: dict[str, Json]) -> dict[str, Json]:
+    return {key: value for key, value in end.items() if key != "digest"}
 
 
 def _cannot_write(path: Path, error: OSError) -> InfrastructureError:
@@ -122,44 +181,48 @@ def _cannot_write(path: Path, error: OSError) -> InfrastructureError:
 
 
 class LedgerReader:
-    """Reads one ledger file, once, line by line.
+    """Reads one ledger file line by line.
 
-    `header` is there at once (None when not even the first line was completed); `torn`, `ended` and
-    `digest` are complete after the iteration.
+    `header` is there at once (None when not even the first line was completed); `torn`, `ended`,
+    `stopped` and `digest` are complete after each iteration. No file stays open in between.
     """
 
     def __init__(self, path: Path) -> None:
-        """Open the file and read its header.
+        """Read the header.
 
         Raises:
-            CorruptLedger: it does not start with a header of ours.
+            CorruptLedger: the file does not start with a header of ours.
             UsageError: it cannot be read.
         """
         self.path = path
         self.name = path.name
+        self._begin()
+        self.header: FileHeader | None = None
+        with self._open() as file:
+            first = self._next(file)
+        if first is None:
+            return
+        header = read_record(first[1], self)
+        if not isinstance(header, FileHeader):
+            message = f"{path}:1: expected the header of a ledger file; this file is foreign"
+            raise CorruptLedger(message)
+        self.header = header
+
+    def _begin(self) -> None:
         self.torn = False
         self.end: EndRecord | None = None
         self._hash = hashlib.sha256()
-        self._line = 0
-        self._offset = 0
-        try:
-            self._file: IO[bytes] = path.open("rb")
-        except OSError as error:
-            message = f"{path}: cannot be read: {error.strerror}"
-            raise UsageError(message) from None
-        first = self._next()
-        if first is None:
-            self.header: FileHeader | None = None
-        elif isinstance(first[1], FileHeader):
-            self.header = first[1]
-        else:
-            message = f"{path}:1: expected the header of a ledger file; this file is foreign"
-            raise CorruptLedger(message)
+        self._line = self._offset = 0
 
     @property
     def ended(self) -> bool:
-        """Whether the end record was there, and its digest held."""
+        """Whether the end record was there, and its counts and digest held."""
         return self.end is not None
+
+    @property
+    def ended_at(self) -> str | None:
+        """When the file was ended."""
+        return None if self.end is None else self.end.at
 
     @property
     def stopped(self) -> str | None:
@@ -168,8 +231,13 @@ class LedgerReader:
 
     @property
     def digest(self) -> str:
-        """Purge-stable digest over all lines but the end record."""
+        """Purge-stable digest over all whole lines; what the end record says when there is one."""
         return "sha256:" + self._hash.hexdigest()
+
+    @override
+    def __str__(self) -> str:
+        """The file and the line that was read last, for messages."""
+        return f"{self.path}:{self._line}"
 
     def __iter__(self) -> Iterator[tuple[int, Record]]:
         """Yield (byte offset, record).
@@ -177,113 +245,167 @@ class LedgerReader:
         Raises:
             CorruptLedger, DigestMismatch: the file is no ledger, or was changed after it was ended.
         """
-        try:
-            while (found := self._next()) is not None:
-                offset, record = found
+        self._begin()
+        outputs = scores = 0
+        with self._open() as file:
+            while (found := self._next(file)) is not None:
+                offset, row = found
+                record = read_record(row, self)
                 if self.end is not None:
-                    raise self._corrupt(what="a record stands after the end record")
-                if isinstance(record, FileHeader):
-                    raise self._corrupt(what="a second header stands inside the file")
+                    raise _damaged(self, "a record stands after the end record")
                 if isinstance(record, EndRecord):
-                    self._check_end(record)
+                    self._check_end(record, row, outputs, scores)
                     continue
+                self._hash.update(_stable_line(row, self))
+                if isinstance(record, FileHeader):
+                    if offset or record != self.header:
+                        raise _damaged(self, "a second header stands inside the file")
+                    continue
+                outputs += isinstance(record, OutputRecord)
+                scores += isinstance(record, ScoreRecord)
                 yield offset, record
-        finally:
-            self._file.close()
         if self.torn and self.end is not None:
-            raise self._corrupt(what="something stands after the end record")
+            raise _damaged(self, "something stands after the end record")
 
-    def _check_end(self, end: EndRecord) -> None:
-        if end.digest != self.digest:
-            raise DigestMismatch(str(self.path), found=self.digest, expected=end.digest)
-        self.end = end
+    def _open(self) -> IO[bytes]:
+        try:
+            return self.path.open("rb")
+        except OSError as error:
+            message = f"{self.path}: cannot be read: {error.strerror}"
+            raise UsageError(message) from None
 
-    def _next(self) -> tuple[int, AnyRecord] | None:
+    def _next(self, file: IO[bytes]) -> tuple[int, dict[str, Json]] | None:
         offset = self._offset
-        raw = self._file.readline(LONGEST_LINE)
+        raw = file.readline(LONGEST_LINE)
         if not raw:
             return None
         self._line += 1
         self._offset += len(raw)
         if not raw.endswith(b"\n"):
             if len(raw) >= LONGEST_LINE:
-                raise self._corrupt(what="the line is longer than any record")
+                raise _damaged(self, "the line is longer than any record")
             self.torn = True
             return None
-        row = self._parse(raw)
-        record = read_record(row, f"{self.path}:{self._line}")
-        if not isinstance(record, EndRecord):
-            self._hash.update(canonical(purge_stable(row)))
-            self._hash.update(b"\n")
-        return offset, record
+        return offset, _parse(raw, self)
 
-    def _parse(self, raw: bytes) -> dict[str, Json]:
-        try:
-            # The strict reader is slow and only these two words tell it apart from the fast one
-            # in what a record can hold; overflowing numbers are refused by the fields' own checks.
-            suspicious = b"NaN" in raw or b"Infinity" in raw
-            row = parse_json(raw) if suspicious else json.loads(raw)
-        except (JsonProblem, ValueError, RecursionError) as error:
-            raise self._corrupt(what=f"it is no JSON record ({error})") from None
-        if not isinstance(row, dict):
-            raise self._corrupt(what="it is no JSON object")
-        return row
+    def _check_end(self, end: EndRecord, row: dict[str, Json], outputs: int, scores: int) -> None:
+        self._hash.update(_stable_line(_without_digest(row), self))
+        if end.digest != self.digest:
+            raise DigestMismatch(str(self.path), found=self.digest, expected=end.digest)
+        if (end.outputs, end.scores) != (outputs, scores):
+            counted = f"it counts {end.outputs} outputs and {end.scores} scores"
+            raise _damaged(self, f"{counted}, but {outputs} and {scores} stand before it")
+        self.end = end
 
-    def _corrupt(self, *, what: str) -> CorruptLedger:
-        message = (
-            f"{self.path}:{self._line}: {what}; only a half-written last line can come from a killed "
-            "run, so this file is damaged - get the original again, or leave the file out"
-        )
-        return CorruptLedger(message)
+
+_decoder = json.JSONDecoder(parse_constant=refuse_constant)
+
+
+def _parse(raw: bytes, where: object) -> dict[str, Json]:
+    """One whole line as an object.
+
+    Faster than `parse_json`: what only the strict reader refuses, the fields' own checks refuse too,
+    but for the content of outputs, which is checked against its digest where it is used.
+    """
+    try:
+        text = raw.decode("utf-8-sig")
+        row, end = _decoder.raw_decode(text)
+    except (ValueError, RecursionError) as error:
+        raise _damaged(where, f"it is no JSON record ({error})") from None
+    if not isinstance(row, dict) or not text[end:].isspace():
+        raise _damaged(where, "it is not one JSON object")
+    return row
+
+
+def _stable_line(row: dict[str, Json], where: object) -> bytes:
+    try:
+        return canonical(purge_stable(row)) + b"\n"
+    except JsonProblem as error:
+        raise _damaged(where, str(error)) from None
+
+
+def _damaged(where: object, what: str) -> CorruptLedger:
+    message = (
+        f"{where}: {what}; only a half-written last line can come from a killed run, so this file is "
+        "damaged - get the original again, or leave the file out"
+    )
+    return CorruptLedger(message)
 
 
 def read_line_at(file: IO[bytes], offset: int) -> Json:
-    """The parsed line at a byte offset that a reader yielded before."""
+    """The parsed line at a byte offset that a reader yielded before.
+
+    Raises:
+        JsonProblem: it is not strict JSON.
+    """
     file.seek(offset)
-    return json.loads(file.readline())
+    return parse_json(file.readline(), levels=MAX_DEPTH + 1)  # an output lies one level down
 
 
 def purge_file(path: Path, keep: Callable[[OutputRecord], bool], *, texts: bool) -> int:
     """Null the outputs (and with `texts` reasons and messages) of a file, atomically.
 
-    Returns the number of outputs removed. Digests stay what they were.
+    Returns the number of outputs removed. Digests stay what they were; a torn last line is dropped.
+
+    Raises:
+        CorruptLedger: a whole line is no record; the file is left as it was.
+        InfrastructureError: the file cannot be read or written; it is left as it was.
     """
     removed = 0
     temporary = path.with_name(path.name + ".new")
-    with path.open("rb") as source, temporary.open("wb") as target:
-        for number, raw in enumerate(source, start=1):
-            if not raw.endswith(b"\n"):
-                break
-            row = json.loads(raw)
-            if row["record"] == "output" and row["output"] is not None:
-                record = read_record(row, f"{path}:{number}")
-                if isinstance(record, OutputRecord) and not keep(record):
-                    row["output"] = None
+    try:
+        with path.open("rb") as source, temporary.open("wb") as target:
+            for number, raw in enumerate(source, start=1):
+                if not raw.endswith(b"\n"):
+                    break
+                where = f"{path}:{number}"
+                row = _parse(raw, where)
+                purged = _without_texts(row) if texts else row
+                record = read_record(row, where)
+                if (
+                    isinstance(record, OutputRecord)
+                    and record.output is not None
+                    and not keep(record)
+                ):
+                    purged = {**purged, "output": None}
                     removed += 1
-            if texts:
-                row = _without_texts(row)
-            target.write(dump_line(row))
-        target.flush()
-        os.fsync(target.fileno())
-    temporary.replace(path)
+                target.write(raw if purged == row else dump_line(purged))
+            target.flush()
+            os.fsync(target.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        message = f"{path}: cannot remove outputs from the ledger: {error.strerror}"
+        raise InfrastructureError(message) from error
+    finally:
+        temporary.unlink(missing_ok=True)
     return removed
 
 
 def _without_texts(row: dict[str, Json]) -> dict[str, Json]:
-    if row.get("record") == "score" and row.get("state") == "scored":
+    """A line without the words of targets and judges; codes of our own stay."""
+    if row.get("state") in _WITH_REASON or row.get("record") == "late":
         row = {**row, "reason": None}
     if isinstance(row.get("failure"), dict):
         row = {**row, "failure": {**row["failure"], "message": None}}
     return row
 
 
+_WITH_REASON: Final = ("scored", "not-applicable")
+"""States whose reason is the judge's; that of others is a code of ours."""
+
+
 def stable_file_digest(path: Path) -> str:
-    """Purge-stable digest of a whole ledger file, the end record included."""
+    """Purge-stable digest of a whole ledger file, the end record included; a torn last line is not.
+
+    Raises:
+        CorruptLedger: a whole line is no record.
+    """
 
     def lines() -> Iterator[bytes]:
         with path.open("rb") as file:
-            for raw in file:
+            for number, raw in enumerate(file, start=1):
                 if raw.endswith(b"\n"):
-                    yield canonical(purge_stable(json.loads(raw))) + b"\n"
+                    where = f"{path}:{number}"
+                    yield _stable_line(_parse(raw, where), where)
 
     return digest_chunks(lines())

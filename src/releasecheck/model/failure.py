@@ -47,7 +47,11 @@ class Failure:
         if not isinstance(row["code"], str) or not isinstance(row["retryable"], bool):
             message = "a failure needs a text `code` and a true or false `retryable`"
             raise TypeError(message)
-        return cls(row["class"], row["stage"], row["code"], row["retryable"], row.get("message"))
+        said = row.get("message")
+        if said is not None and not isinstance(said, str):
+            message = f"the message of a failure is {type(said).__name__}, expected text"
+            raise TypeError(message)
+        return cls(row["class"], row["stage"], row["code"], row["retryable"], said)
 
 
 def failure(

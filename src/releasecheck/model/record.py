@@ -143,7 +143,7 @@ class ScoreRecord:
             "value": value,
             "reason": reason,
             "failure": None if failed is None else failed.to_json(),
-            "ticket": self.ticket,
+            "ticket": self.score.ticket if isinstance(self.score, Pending) else self.ticket,
             "usage": self.usage.to_json(),
             "revision": self.revision,
             "at": self.at,
@@ -153,7 +153,7 @@ class ScoreRecord:
 def _split_score(score: Score) -> tuple[str, float | None, str | None, Failure | None]:
     match score:
         case Scored(value, reason):
-            return "scored", value, reason, None
+            return "scored", float(value), reason, None  # a judge may have said True
         case NotApplicable(reason):
             return "not-applicable", None, reason, None
         case Pending():
@@ -259,6 +259,21 @@ def _optional_text(row: Mapping[str, Any], key: str) -> str | None:
     return None if row.get(key) is None else _text(row, key)
 
 
+def _texts(row: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    values = row[key]
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        message = f"`{key}` is no list of texts"
+        raise TypeError(message)
+    return tuple(values)
+
+
+def _ticket(row: Mapping[str, Any]) -> str:
+    if not _text(row, "ticket"):
+        message = "a pending score has an empty ticket"
+        raise ValueError(message)
+    return _text(row, "ticket")
+
+
 def _whole(row: Mapping[str, Any], key: str, least: int) -> int:
     value = row[key]
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_INTEGER:
@@ -307,7 +322,7 @@ def _read_header(row: Mapping[str, Any]) -> FileHeader:
 def _read_output(row: Mapping[str, Any]) -> OutputRecord:
     failed = None if row["failure"] is None else Failure.from_json(row["failure"])
     output_digest = _optional_text(row, "output_digest")
-    if (failed is None) == (output_digest is None):
+    if (failed is None) == (output_digest is None) or (failed and row.get("output") is not None):
         message = "an output record needs either an output digest or a failure"
         raise ValueError(message)
     return OutputRecord(
@@ -322,7 +337,7 @@ def _read_output(row: Mapping[str, Any]) -> OutputRecord:
         trace_id=_optional_text(row, "trace_id"),
         at=_text(row, "at"),
         calls=_whole(row, "calls", 1) if "calls" in row else 1,
-        notes=tuple(row.get("notes") or ()),
+        notes=_texts(row, "notes") if "notes" in row else (),
     )
 
 
@@ -339,7 +354,7 @@ def _read_state(row: Mapping[str, Any]) -> Score:
         case "not-applicable":
             return NotApplicable(reason or "")
         case "pending":
-            return Pending(_text(row, "ticket"))
+            return Pending(_ticket(row))
         case "failed":
             return JudgeFailed(Failure.from_json(row["failure"]))
         case "missing":
@@ -364,9 +379,7 @@ def _read_score(row: Mapping[str, Any]) -> ScoreRecord:
 
 
 def _read_deadline(row: Mapping[str, Any]) -> DeadlineRecord:
-    return DeadlineRecord(
-        _text(row, "judge"), tuple(str(t) for t in row["tickets"]), _text(row, "deadline")
-    )
+    return DeadlineRecord(_text(row, "judge"), _texts(row, "tickets"), _text(row, "deadline"))
 
 
 def _read_late(row: Mapping[str, Any]) -> LateRecord:
@@ -402,15 +415,15 @@ _READERS: Final[dict[str, Callable[[Mapping[str, Any]], AnyRecord]]] = {
 }
 
 
-def read_record(row: Json, where: str) -> AnyRecord:
-    """One parsed line as a record; `where` is `file:line` for the error.
+def read_record(row: Json, where: object) -> AnyRecord:
+    """One parsed line as a record; `where` becomes `file:line` when there is an error to tell.
 
     Raises:
         CorruptLedger: the line is no record of ours.
     """
     try:
         return _READERS[row["record"]](row)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         what = f"no `{error.args[0]}`" if isinstance(error, KeyError) else str(error)
         message = f"{where}: this line is no ledger record ({what}); the file is damaged or foreign"
         raise CorruptLedger(message) from None
