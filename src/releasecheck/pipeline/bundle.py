@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
-from releasecheck.canonical import dump_document
 from releasecheck.errors import Untrusted
 from releasecheck.ledger.jsonl import stable_file_digest
 from releasecheck.model.results import ResultRow, RowView, results_digest
 from releasecheck.pipeline.files import file_digest, write_whole
 from releasecheck.pipeline.folders import LEDGER_FILE
 from releasecheck.pipeline.rows import results_file
-from releasecheck.publish import Ledger, badge_of, build_manifest
+from releasecheck.publish import (
+    CLOSING,
+    WITHDRAWN,
+    LedgerFacts,
+    LedgerFileFacts,
+    Origin,
+    badge,
+    build_manifest,
+    closing_writes,
+    opening_writes,
+)
 from releasecheck.scorecard.badge_svg import render_badge_svg
 from releasecheck.scorecard.html import render_html
 from releasecheck.scorecard.junit import render_junit
@@ -30,8 +39,7 @@ if TYPE_CHECKING:
     from releasecheck.pipeline.remaining import Recorded
     from releasecheck.pipeline.world import World
 
-AFTER_MANIFEST: Final = ("badge.json", "badge.svg")
-NOT_LISTED: Final = frozenset({"manifest.json", "failure.json", *AFTER_MANIFEST})
+NOT_LISTED: Final = frozenset({"failure.json", *CLOSING})
 """Files whose digest no manifest holds: itself, what is made from it, and what it replaces."""
 
 
@@ -40,7 +48,7 @@ class Finish:
     """What a finish knows beside plan and records."""
 
     final: bool
-    provenance: str
+    provenance: Literal["local", "ci"]
     approved_by: str | None
     ledger_digest: str
 
@@ -59,33 +67,33 @@ def write_bundle(
     manifest nobody takes what is there for a decision.
     """
     out = bundle.path
-    (out / "manifest.json").unlink(missing_ok=True)
+    for name in WITHDRAWN:
+        (out / name).unlink(missing_ok=True)
+    # Reports are rendered from the results file, so it comes before everything that quotes it.
     write_whole(out / "results.jsonl", results_file(recorded))
-    document = scorecard.model_dump(mode="json", by_alias=True)
-    write_whole(out / "scorecard.json", [dump_document(document)])
-    for name, chunks in reports_of(bundle, folder, scorecard).items():
-        write_whole(out / name, chunks)
+    reports = reports_of(bundle, folder, scorecard)
+    results = _reader(out / "results.jsonl")
+    for write in opening_writes(scorecard, {"results.jsonl": results(), **reports}):
+        if write.path != "results.jsonl":
+            write_whole(out / write.path, write.chunks)
     _read_back(bundle, scorecard)
     manifest = build_manifest(
-        plan=folder.plan,
-        scorecard=scorecard,
-        ledger=_ledger_facts(recorded, finish),
-        cases={case.id: case.digest for case in folder.rows[0]},
-        files=bundle_digests(bundle),
+        folder.plan,
+        scorecard,
+        _ledger_facts(recorded, finish),
+        ((case.id, case.digest) for case in folder.rows[0]),
+        bundle_digests(bundle),
+        Origin(
+            provenance=finish.provenance,
+            environment=world.platform,
+            approved_by=finish.approved_by,
+            redactions=world.secret_names(folder.plan),
+        ),
         finalized_at=world.clock.now() if finish.final else None,
-        provenance=finish.provenance,
-        approved_by=finish.approved_by,
-        environment={**world.platform, "tool": world.tool},
     )
-    for name in AFTER_MANIFEST:
-        (out / name).unlink(missing_ok=True)
-    (out / "failure.json").unlink(missing_ok=True)
-    write_whole(
-        out / "manifest.json", [dump_document(manifest.model_dump(mode="json", by_alias=True))]
-    )
-    badge = badge_of(manifest, scorecard)
-    write_whole(out / "badge.json", [dump_document(badge)])
-    write_whole(out / "badge.svg", [render_badge_svg(badge)])
+    claim = badge(manifest, scorecard)
+    for write in closing_writes(manifest, claim, render_badge_svg(claim)):
+        write_whole(out / write.path, write.chunks)
     return manifest
 
 
@@ -145,29 +153,26 @@ def _reader(path: Path) -> Callable[[], Iterator[bytes]]:
     return read
 
 
-def _ledger_facts(recorded: Recorded, finish: Finish) -> Ledger:
+def _ledger_facts(recorded: Recorded, finish: Finish) -> LedgerFacts:
     merged = recorded.merged
-    return Ledger(
-        expected_pairs=merged.table.pairs,
+    return LedgerFacts(
         recorded_pairs=merged.recorded_pairs,
         set_digest=finish.ledger_digest,
         duplicates=merged.duplicates,
-        conflicts=len(merged.conflicts),
-        redelivered=merged.redelivered,
-        unreadable=merged.unreadable,
         files=tuple(
-            {
-                "name": seen.name,
-                "shard": seen.shard,
-                "attempt": seen.attempt,
-                "records": seen.records,
-                "digest": seen.digest,
-                "ended": seen.ended,
-                "torn": seen.torn,
-                "stopped": seen.stopped,
-            }
+            LedgerFileFacts(
+                seen.name,
+                seen.shard,
+                seen.attempt,
+                seen.records,
+                seen.digest,
+                seen.ended,
+                seen.stopped,
+            )
             for seen in merged.files
         ),
+        started_at=min((seen.started_at for seen in merged.files), default=None),
+        completed_at=max((seen.ended_at for seen in merged.files if seen.ended_at), default=None),
     )
 
 

@@ -20,6 +20,8 @@ from releasecheck.plan import ShardLimits, divide
 from releasecheck.references import missing_names
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from collections.abc import AsyncIterator, Mapping, Sequence
     from pathlib import Path
 
@@ -282,11 +284,11 @@ def header_of(
 def _open_pairs(recorded: Recorded, cases: Sequence[int], asked: JudgesAsked) -> int:
     table = recorded.merged.table
     own = np.asarray(cases, dtype=np.int64)
-    mendable = table.mendable[own]
+    mendable: npt.NDArray[np.bool_] = np.asarray(table.mendable[own], dtype=np.bool_)
     if asked == "none":
         # Judges come later: open is only what the target has not answered, and may yet.
-        unanswered = np.not_equal(table.target[own], ANSWERED)
-        mendable = mendable & np.expand_dims(unanswered, -1)
+        unanswered: npt.NDArray[np.bool_] = np.not_equal(table.target, ANSWERED)
+        mendable &= unanswered[own][:, :, None]
     return int(np.count_nonzero(mendable))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from releasecheck.canonical import digest
 from releasecheck.engine import Limits, Shard, Spent, run_shard
@@ -40,7 +40,7 @@ class FinishRequest:
     repair: int = 0
     """Ask at most this many missing (case, trial)s inline."""
     approved_by: str | None = None
-    provenance: str = "local"
+    provenance: Literal["local", "ci"] = "local"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from releasecheck.engine import Stop
 from releasecheck.redact import Redactor
-from releasecheck.references import references_in
+from releasecheck.references import PORT, references_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,9 +34,13 @@ class World:
 
     def redactor(self, plan: Plan) -> Redactor:
         """Knows the value of every variable that the plan's target and judges name."""
-        specs = [plan.target.model_dump(mode="json", by_alias=True)]
-        specs += [judge.spec.model_dump(mode="json", by_alias=True) for judge in plan.judges]
-        names = {reference.name for reference in references_in(specs)}
+        names = self.secret_names(plan)
         return Redactor(
             {name: self.environment[name] for name in names if name in self.environment}
         )
+
+    def secret_names(self, plan: Plan) -> tuple[str, ...]:
+        """Names of the variables whose values are removed from every record."""
+        specs = [plan.target.model_dump(mode="json", by_alias=True)]
+        specs += [judge.spec.model_dump(mode="json", by_alias=True) for judge in plan.judges]
+        return tuple(sorted({reference.name for reference in references_in(specs)} - {PORT}))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from releasecheck.targets.build import open_target as open_target
+    from releasecheck.targets.checks import check_target as check_target
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - the module's own protocol
@@ -14,5 +15,9 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - the module's own protocol
         from releasecheck.targets.build import open_target
 
         return open_target
+    if name == "check_target":
+        from releasecheck.targets.checks import check_target
+
+        return check_target
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)
