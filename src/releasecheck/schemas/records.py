@@ -1,0 +1,230 @@
+"""Schemas of lines: a plan's cases, the ledger, and `results.jsonl`. Newer versions may add fields."""
+
+from __future__ import annotations
+
+from typing import Any, Final, get_args
+
+from releasecheck.canonical import MAX_INTEGER
+from releasecheck.model.failure import LONGEST_MESSAGE, FailureClass, Stage
+from releasecheck.model.record import RESULTS_SCHEMA
+from releasecheck.model.table import STATES
+
+_TEXT: Final = {"type": "string"}
+_TEXT_OR_NULL: Final = {"type": ["string", "null"]}
+_NUMBER_OR_NULL: Final = {"type": ["number", "null"]}
+_BOOLEAN: Final = {"type": "boolean"}
+_DIGEST: Final = {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"}
+_TIME: Final = {"type": "string", "format": "date-time"}
+_ANY: Final[dict[str, Any]] = {"description": "Any JSON value."}
+_TEXTS: Final = {"type": "array", "items": _TEXT}
+
+
+def _whole(least: int) -> dict[str, Any]:
+    return {"type": "integer", "minimum": least, "maximum": MAX_INTEGER}
+
+
+def _object(
+    properties: dict[str, Any], description: str, optional: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "description": description,
+        "properties": properties,
+        "required": [name for name in properties if name not in optional],
+    }
+
+
+_USAGE: Final = _object(
+    {"tokens": {"type": ["integer", "null"], "minimum": 0}, "cost_usd": _NUMBER_OR_NULL},
+    "What a call used; null where nobody said, never 0.",
+)
+_FAILURE: Final = _object(
+    {
+        "class": {"enum": list(get_args(FailureClass))},
+        "stage": {"enum": list(get_args(Stage))},
+        "code": _TEXT,
+        "retryable": _BOOLEAN,
+        "message": {"type": ["string", "null"], "maxLength": LONGEST_MESSAGE},
+    },
+    "Why something could not be done; `message` is null once purged.",
+)
+_FAILURE_OR_NULL: Final = {"anyOf": [{"$ref": "#/$defs/failure"}, {"type": "null"}]}
+# Only a scored state has a value, and it always has one.
+_VALUE_RULE: Final = {
+    "if": {"properties": {"state": {"const": "scored"}}},
+    "then": {"properties": {"value": {"type": "number"}}},
+    "else": {"properties": {"value": {"type": "null"}}},
+}
+
+
+def case_schema() -> dict[str, Any]:
+    """Of a line of `cases-NNNN.jsonl`, without its head."""
+    return _object(
+        {
+            "id": {"type": "string", "minLength": 1, "description": "Unique in the suite."},
+            "input": _ANY | {"description": "What the target gets."},
+            "expected": _ANY
+            | {"description": "What judges compare with; null when none is named."},
+            "split": _TEXT,
+            "tags": _TEXTS,
+            "metadata": {"type": "object"},
+            "source": _object({"path": _TEXT, "line": _whole(1)}, "Where the case was written."),
+            "digest": _DIGEST | {"description": "Over input, expected and metadata."},
+            "index": _whole(0) | {"description": "Position in plan order."},
+        },
+        "One case, whole.",
+    )
+
+
+def results_schema() -> dict[str, Any]:
+    """Of a line of a ledger file or of `results.jsonl`, without its head."""
+    lines = {
+        "shard": _header(),
+        "output": _output(),
+        "score": _score(),
+        "deadline": _deadline(),
+        "late": _late(),
+        "end": _end(),
+        "result": _result(),
+    }
+    return {
+        "type": "object",
+        "oneOf": [{"$ref": f"#/$defs/{name}"} for name in lines],
+        "$defs": {"usage": _USAGE, "failure": _FAILURE, **lines},
+    }
+
+
+def _record(name: str) -> dict[str, Any]:
+    return {"record": {"const": name}}
+
+
+def _header() -> dict[str, Any]:
+    return _object(
+        {
+            **_record("shard"),
+            "schema": {"const": RESULTS_SCHEMA},
+            "run_id": _TEXT,
+            "plan_digest": _DIGEST,
+            "shard": {"type": ["integer", "null"], "minimum": 0},
+            "shards": _whole(1),
+            "attempt": _whole(1),
+            "started_at": _TIME,
+            "tool": _TEXT,
+        },
+        "Line 1 of a ledger file; `shard` is null for what `finish` itself recorded.",
+    )
+
+
+def _output() -> dict[str, Any]:
+    schema = _object(
+        {
+            **_record("output"),
+            "case": _TEXT,
+            "trial": _whole(0),
+            "attempt": _whole(1),
+            "output": _ANY,
+            "output_digest": {"anyOf": [_DIGEST, {"type": "null"}]},
+            "failure": _FAILURE_OR_NULL,
+            "latency_ms": _NUMBER_OR_NULL,
+            "usage": {"$ref": "#/$defs/usage"},
+            "trace_id": _TEXT_OR_NULL,
+            "at": _TIME,
+            "calls": _whole(1),
+            "notes": _TEXTS,
+        },
+        "What the target answered to one trial, or how it failed.",
+        optional=("calls", "notes"),
+    )
+    # Either an answer, which has a digest even when its content is not stored, or a failure.
+    return schema | {
+        "if": {"properties": {"failure": {"type": "null"}}},
+        "then": {"properties": {"output_digest": _DIGEST}},
+        "else": {"properties": {"output_digest": {"type": "null"}}},
+    }
+
+
+def _score() -> dict[str, Any]:
+    return _VALUE_RULE | _object(
+        {
+            **_record("score"),
+            "case": _TEXT,
+            "trial": _whole(0),
+            "judge": _TEXT,
+            "output_digest": _DIGEST,
+            "state": {"enum": list(STATES)},
+            "value": _NUMBER_OR_NULL,
+            "reason": _TEXT_OR_NULL,
+            "failure": _FAILURE_OR_NULL,
+            "ticket": _TEXT_OR_NULL,
+            "usage": {"$ref": "#/$defs/usage"},
+            "revision": _whole(1),
+            "at": _TIME,
+        },
+        "What one judge said about one output.",
+    )
+
+
+def _deadline() -> dict[str, Any]:
+    return _object(
+        {**_record("deadline"), "judge": _TEXT, "tickets": _TEXTS, "deadline": _TIME},
+        "Until when a judge's tickets are waited for.",
+    )
+
+
+def _late() -> dict[str, Any]:
+    return _object(
+        {
+            **_record("late"),
+            "case": _TEXT,
+            "trial": _whole(0),
+            "judge": _TEXT,
+            "output_digest": _DIGEST,
+            "ticket": _TEXT,
+            "value": _NUMBER_OR_NULL,
+            "reason": _TEXT_OR_NULL,
+            "at": _TIME,
+        },
+        "A score that came after its deadline: kept, never counted.",
+    )
+
+
+def _end() -> dict[str, Any]:
+    return _object(
+        {
+            **_record("end"),
+            "outputs": _whole(0),
+            "scores": _whole(0),
+            "stopped": _TEXT_OR_NULL,
+            "digest": _DIGEST,
+            "at": _TIME,
+        },
+        "The last line: how much there is before it.",
+    )
+
+
+def _result() -> dict[str, Any]:
+    cell = _VALUE_RULE | _object(
+        {
+            "state": {"enum": list(STATES)},
+            "value": _NUMBER_OR_NULL,
+            "reason": _TEXT_OR_NULL,
+        },
+        "One judge's cell.",
+    )
+    schema = _object(
+        {
+            "case": _TEXT,
+            "case_digest": _DIGEST,
+            "trial": _whole(0),
+            "split": _TEXT,
+            "output": _ANY,
+            "failure": _FAILURE_OR_NULL,
+            "latency_ms": _NUMBER_OR_NULL,
+            "usage": {"$ref": "#/$defs/usage"},
+            "trace_id": _TEXT_OR_NULL,
+            "scores": {"type": "object", "additionalProperties": cell},
+            "passed": {"type": "object", "additionalProperties": _BOOLEAN},
+        },
+        "A line of `results.jsonl`: what is known of one (case, trial).",
+    )
+    return schema | {"not": {"required": ["record"]}}
