@@ -32,7 +32,7 @@ from releasecheck.stats import (
 )
 
 if TYPE_CHECKING:
-    from releasecheck.model.plan import Plan
+    from releasecheck.model.plan import Measurable
     from releasecheck.model.suite import Judge
     from releasecheck.model.table import Baseline, Floats, ScoreTable
     from releasecheck.stats.pairing import Indices
@@ -51,7 +51,7 @@ Wanted: TypeAlias = tuple[str, str, Stat]
 """(metric, split, stat)."""
 
 
-def measure(table: ScoreTable, plan: Plan, baseline: Baseline | None) -> tuple[Metric, ...]:
+def measure(table: ScoreTable, plan: Measurable, baseline: Baseline | None) -> tuple[Metric, ...]:
     """Every metric of the run, judges in plan order, then the built-in ones.
 
     For each judge the mean, and the pass rate where it has a pass mark, over all cases and over each
@@ -70,7 +70,7 @@ def measure(table: ScoreTable, plan: Plan, baseline: Baseline | None) -> tuple[M
     )
 
 
-def _wanted(table: ScoreTable, plan: Plan, specs: dict[str, Judge]) -> list[Wanted]:
+def _wanted(table: ScoreTable, plan: Measurable, specs: dict[str, Judge]) -> list[Wanted]:
     splits = ["all", *sorted({row.split for row in table.cases})]
     wanted: set[Wanted] = {(gate.metric, gate.split, gate.stat) for gate in plan.gates}
     for judge, spec in specs.items():
@@ -106,7 +106,7 @@ class _Side:
         return self.specs[metric].pass_rule if metric in self.specs else "majority"
 
 
-def _metric(wanted: Wanted, here: _Side, there: _Side | None, plan: Plan) -> Metric:
+def _metric(wanted: Wanted, here: _Side, there: _Side | None, plan: Measurable) -> Metric:
     metric, split, stat = wanted
     col = here.column(metric, split)
     if col is None:

@@ -11,11 +11,11 @@ from releasecheck.model.table import FAILED, MISSING
 from releasecheck.stats import case_passes, column, count_of, match_cases
 
 if TYPE_CHECKING:
-    from releasecheck.model.plan import Plan
+    from releasecheck.model.plan import Measurable
     from releasecheck.model.table import Baseline, ScoreTable
 
 
-def flips(table: ScoreTable, plan: Plan, baseline: Baseline | None) -> dict[str, Flips]:
+def flips(table: ScoreTable, plan: Measurable, baseline: Baseline | None) -> dict[str, Flips]:
     """Cases that went from pass to fail or back, for each judge that a gate names, in plan order.
 
     Only where both sides have a verdict, each under its own stored pass marks (X-23), and only for
@@ -76,7 +76,7 @@ def case_changes(table: ScoreTable, baseline: Baseline, *, partial: bool = False
     )
 
 
-def incomplete(table: ScoreTable, plan: Plan) -> tuple[Incomplete, ...]:
+def incomplete(table: ScoreTable, plan: Measurable) -> tuple[Incomplete, ...]:
     """Judges with failed or missing scores, in plan order, counted in cases (S1-09, S1-43).
 
     A case with several trials counts once, as failed if any of them failed. Cases to which the judge is

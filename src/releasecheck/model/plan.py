@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, Protocol, TypeAlias
 
 from pydantic import Field
 
@@ -153,6 +153,30 @@ class Plan(Document):
     def pairs(self) -> int:
         """Planned (case, trial, judge)."""
         return self.cases * self.trials * len(self.judges)
+
+
+class Measurable(Protocol):
+    """What metrics and flips need to know of a plan."""
+
+    @property
+    def judges(self) -> tuple[PlannedJudge, ...]:
+        """In plan order."""
+        ...
+
+    @property
+    def gates(self) -> tuple[GateSpec, ...]:
+        """In plan order."""
+        ...
+
+    @property
+    def confidence(self) -> float:
+        """Of intervals, in (0.5, 1)."""
+        ...
+
+    @property
+    def mode(self) -> Mode:
+        """Full, or a part of the suite."""
+        ...
 
 
 DECIDING: Final = (

@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 from pydantic import Field, model_validator
 
 from releasecheck.model.base import Digest, Document, FromList, JsonValue
+from releasecheck.model.plan import Mode
 
 Outcome: TypeAlias = Literal[
     "pass", "bootstrap", "not_selected", "not_comparable", "blocked_missing", "block"
@@ -198,7 +199,7 @@ class Scorecard(Document):
     run_id: str
     plan_digest: Digest
     suite: str
-    mode: str
+    mode: Mode
     selection: str
     """How the cases were chosen, with what must be said about it."""
     status: Status

@@ -11,7 +11,7 @@ from releasecheck.canonical import digest_bytes, dump_document
 from releasecheck.errors import DigestMismatch, Untrusted, UsageError
 from releasecheck.metrics import measure
 from releasecheck.model.base import require_schema
-from releasecheck.model.plan import BaselinePin, PlannedJudge
+from releasecheck.model.plan import BaselinePin, Mode, PlannedJudge
 from releasecheck.model.results import results_digest
 from releasecheck.model.scorecard import Manifest, Scorecard
 from releasecheck.model.suite import GateSpec
@@ -37,6 +37,7 @@ class Measured:
     judges: tuple[PlannedJudge, ...]
     gates: tuple[GateSpec, ...]
     confidence: float
+    mode: Mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class BaselineFiles:
     data: dict[str, bytes]
     """By file name."""
     baseline: Baseline
+    measured: Measured
 
     def pin(self, why: str) -> BaselinePin:
         """Its identity, for a plan."""
@@ -128,8 +130,9 @@ def check_baseline(data: Mapping[str, bytes], where: str, why: str) -> BaselineF
         table=table,
         judge_digests={judge.id: judge.digest for judge in judges},
     )
-    _check_metrics(baseline, scorecard, Measured(judges, gates, _confidence(manifest)), where)
-    return BaselineFiles(manifest, scorecard, dict(data), baseline)
+    measured = Measured(judges, gates, _confidence(manifest), scorecard.mode)
+    _check_metrics(baseline, scorecard, measured, where)
+    return BaselineFiles(manifest, scorecard, dict(data), baseline, measured)
 
 
 def _confidence(manifest: Manifest) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from releasecheck.gates import case_changes, flips_between
+from releasecheck.gates import case_changes, flips
 from releasecheck.pipeline.baselines import read_baseline
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def compare(base: Path, candidate: Path) -> Comparison:
         base=one.manifest.run_id,
         candidate=other.manifest.run_id,
         metrics=tuple(MetricDifference(keyed[0].get(key), keyed[1].get(key)) for key in keys),
-        flips=flips_between(other.baseline, one.baseline),
+        flips=flips(other.baseline.table, other.measured, one.baseline),
         cases=case_changes(other.baseline.table, one.baseline),
         judges_changed=tuple(judge for judge in shared if digests[0][judge] != digests[1][judge]),
     )

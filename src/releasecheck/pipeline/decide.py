@@ -194,7 +194,7 @@ def _baseline_used(plan: Plan, table: ScoreTable, baseline: Baseline | None) -> 
         commit=baseline.commit,
         why=baseline.why,
         scorecard_digest=baseline.scorecard_digest,
-        cases=case_changes(table, baseline),
+        cases=case_changes(table, baseline, partial=plan.mode != "full"),
         judges_changed=tuple(changed),
     )
 

@@ -20,8 +20,6 @@ from releasecheck.plan import ShardLimits, divide
 from releasecheck.references import missing_names
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from collections.abc import AsyncIterator, Mapping, Sequence
     from pathlib import Path
 
@@ -283,13 +281,11 @@ def header_of(
 
 def _open_pairs(recorded: Recorded, cases: Sequence[int], asked: JudgesAsked) -> int:
     table = recorded.merged.table
-    own = np.asarray(cases, dtype=np.int64)
-    mendable: npt.NDArray[np.bool_] = np.asarray(table.mendable[own], dtype=np.bool_)
+    mendable = table.mendable
     if asked == "none":
         # Judges come later: open is only what the target has not answered, and may yet.
-        unanswered: npt.NDArray[np.bool_] = np.not_equal(table.target, ANSWERED)
-        mendable &= unanswered[own][:, :, None]
-    return int(np.count_nonzero(mendable))
+        mendable = mendable & np.expand_dims(np.not_equal(table.target, ANSWERED), 2)
+    return int(np.count_nonzero(mendable[np.asarray(cases, dtype=np.int64)]))
 
 
 def _cost_so_far(recorded: Recorded, cases: Sequence[int]) -> float:

@@ -23,7 +23,7 @@ from releasecheck.model.table import (
 from releasecheck.stats.exact import exact, exact_sum, quantile_rank
 
 if TYPE_CHECKING:
-    from releasecheck.model.plan import Plan
+    from releasecheck.model.plan import Measurable
     from releasecheck.model.suite import Judge, Stat
     from releasecheck.model.table import Codes, Flags, Floats, ScoreTable
     from releasecheck.stats.pairing import Indices
@@ -130,7 +130,7 @@ def rows_of(table: ScoreTable, split: str) -> Indices:
     )
 
 
-def judge_specs(plan: Plan) -> dict[str, Judge]:
+def judge_specs(plan: Measurable) -> dict[str, Judge]:
     """The plan's judges by id."""
     return {judge.id: judge.spec for judge in plan.judges}
 
@@ -163,7 +163,7 @@ def verdicts(col: Column, pass_rule: str) -> Codes:
     return np.select([good, bad], [np.int8(1), np.int8(0)], np.int8(-1))
 
 
-def case_passes(table: ScoreTable, plan: Plan) -> Codes:
+def case_passes(table: ScoreTable, plan: Measurable) -> Codes:
     """[C, J], judges in the table's order: 1 pass, 0 fail, -1 no verdict, by each judge's `pass_rule`.
 
     Of a baseline's table only judges of the same digest may be read: theirs is the same rule.

@@ -84,7 +84,10 @@ async def resume(out: Path, options: RunOptions, world: World) -> FinishResult:
         bundle, folder = open_bundle(out)
         if bundle.finalized:
             return await finish(_finish_request(bundle, options), world)
+        check_approval(folder.plan, options.approved_by)
         with failure_recorded(bundle, folder, world):
+            if not is_expired(folder, world.clock.now()):
+                preflight(folder.plan, find_root(folder, world.cwd), world.environment)
             return await _carry_through(bundle, folder, options, world)
 
 
@@ -144,8 +147,6 @@ async def _run_shards(
     bundle: Bundle, folder: PlanFolder, options: RunOptions, world: World
 ) -> list[ShardDone]:
     plan = folder.plan
-    check_approval(plan, options.approved_by)
-    preflight(plan, find_root(folder, world.cwd), world.environment)
     limits = limits_of(plan, None)
     seconds = [limit for limit in (options.time_budget_s, limits.time_s) if limit is not None]
     until = world.clock.monotonic() + min(seconds) if seconds else None
@@ -237,10 +238,10 @@ def failure_recorded(bundle: Bundle, folder: PlanFolder, world: World) -> Iterat
     except Exception as error:
         document = build_failure(
             error,
-            plan=folder.plan,
+            "merge",
             now=world.clock.now(),
+            plan=folder.plan,
             redactor=world.redactor(folder.plan),
-            resume=f"releasecheck resume {bundle.path}",
         )
         write_whole(bundle.path / "failure.json", [dump_document(document)])
         raise
