@@ -284,7 +284,7 @@ def _open_pairs(recorded: Recorded, cases: Sequence[int], asked: JudgesAsked) ->
     mendable = table.mendable
     if asked == "none":
         # Judges come later: open is only what the target has not answered, and may yet.
-        mendable = mendable & np.expand_dims(np.not_equal(table.target, ANSWERED), 2)
+        mendable = np.where((table.target == ANSWERED)[..., None], np.False_, mendable)
     return int(np.count_nonzero(mendable[np.asarray(cases, dtype=np.int64)]))
 
 
