@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from releasecheck.model.plan import Plan
+    from releasecheck.model.table import Flags
     from releasecheck.pipeline.folders import PlanFolder
     from releasecheck.pipeline.remaining import JudgesAsked, Recorded
     from releasecheck.pipeline.world import World
@@ -281,11 +282,13 @@ def header_of(
 
 def _open_pairs(recorded: Recorded, cases: Sequence[int], asked: JudgesAsked) -> int:
     table = recorded.merged.table
-    mendable = table.mendable
+    own = np.asarray(cases, dtype=np.int64)
+    mendable: Flags = table.mendable[own]
     if asked == "none":
         # Judges come later: open is only what the target has not answered, and may yet.
-        mendable = np.where((table.target == ANSWERED)[..., None], np.False_, mendable)
-    return int(np.count_nonzero(mendable[np.asarray(cases, dtype=np.int64)]))
+        unanswered: Flags = np.not_equal(table.target[own], ANSWERED).reshape(-1, table.trials, 1)
+        mendable = mendable & unanswered
+    return int(np.count_nonzero(mendable))
 
 
 def _cost_so_far(recorded: Recorded, cases: Sequence[int]) -> float:
@@ -300,7 +303,7 @@ def _forget_outputs(folder: PlanFolder, recorded: Recorded, path: Path) -> None:
     """Null the outputs that every judge has read (`store_outputs: digest | none`)."""
     table = recorded.merged.table
     index = {case.id: position for position, case in enumerate(table.cases)}
-    unread = table.mendable.any(axis=2)
+    unread: Flags = np.logical_or.reduce(table.mendable, axis=2)
 
     def keep(record: OutputRecord) -> bool:
         return bool(unread[index[record.case], record.trial])
