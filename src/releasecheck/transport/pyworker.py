@@ -120,6 +120,8 @@ class _Process:
         self.calls.clear()
         if not self.loaded.done():
             self.loaded.set_result({"died": code})
+        # What it had started may outlive it, and our ends of its pipes are still open.
+        await child.stop()
 
 
 class PythonWorker:
