@@ -19,6 +19,8 @@ UnreadCode: TypeAlias = Literal[
 
 LONGEST_NUMBER: Final = 400
 """Characters of one number; a double has at most 309 digits before the point."""
+MOST_NUMBERS: Final = 1_000
+"""Numbers in one text that are looked at, even if they are all the same."""
 _LARGEST_EXPONENT: Final = 308
 _SMALLEST_EXPONENT: Final = -400
 
@@ -79,18 +81,23 @@ def find_number(text: str) -> Fraction | Unread:
     """
     text = text.translate(_AS_ASCII).replace("{,}", ",")
     values: set[Fraction] = set()
-    for match in _FOUND.finditer(text):
-        if _ends_word(text[: match.start("body")][-1:]):
+    for count, match in enumerate(_FOUND.finditer(text)):
+        if _ends_word(_char_before(text, match.start("body"))):
             continue
-        number = _found(match, text[: match.start()][-1:], text[match.end("body") :][:1])
+        after = text[match.end("body") : match.end("body") + 1]
+        number = _found(match, _char_before(text, match.start()), after)
         if isinstance(number, Unread):
             return number
         values.add(number)
-        if len(values) > 1:
+        if len(values) > 1 or count >= MOST_NUMBERS:
             return Unread("several_numbers", "found more than one number; expected exactly one")
     if not values:
         return Unread("no_number", f"found no number in {_quoted(text.strip())}")
     return values.pop()
+
+
+def _char_before(text: str, index: int) -> str:
+    return text[index - 1 : index] if index else ""
 
 
 def _found(match: re.Match[str], before: str, after: str) -> Fraction | Unread:
@@ -98,20 +105,20 @@ def _found(match: re.Match[str], before: str, after: str) -> Fraction | Unread:
     body = written.rstrip(".,'\u2019_")
     hyphen = _ends_word(before) or before in tuple("0123456789)]%")
     signs = ("" if hyphen else match["sign"] or "") + (match["inner"] or "")
+    cut = written != body
     if (
         not (_UNGROUPED.fullmatch(body) or _GROUPED.fullmatch(body))
         or len(body) > LONGEST_NUMBER
-        # Dashes that may be meant as a minus; `10²`, `1万`, `0x1F`: the digits alone are not the number.
+        # Dashes that may be meant as a minus; `5.e3`, `10²`, `1万`, `0x1F`: the digits alone are not it.
         or signs.strip("+-")
+        or (cut and match["exponent"])
         or _is_numeral(before)
-        or (written == body and _is_numeral(after))
+        or (not cut and _is_numeral(after))
         or any(char.isdigit() for char in match["tail"] or "")
     ):
-        return _ambiguous(match[0].strip() + after)
-    # A separator at the end of the body cuts off what looks like an exponent: `5.e3`.
-    exponent = match["exponent"] if written == body else None
+        return _ambiguous(match[0].strip() + ("" if match["tail"] else after.strip()))
     sign = "-" if signs.count("-") == 1 else ""
-    return _exact(sign + body.replace(",", ""), exponent)
+    return _exact(sign + body.replace(",", ""), match["exponent"])
 
 
 def _exact(mantissa: str, exponent: str | None) -> Fraction | Unread:

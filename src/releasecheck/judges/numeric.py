@@ -11,7 +11,6 @@ from typing_extensions import override
 from releasecheck.judges.normalize import text_of
 from releasecheck.judges.numbers import Unread, find_number, read_number
 from releasecheck.judges.outcome import (
-    LONGEST_TEXT,
     YES,
     ImmediateJudge,
     cannot,
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
     from releasecheck.model.suite import NumericJudge
     from releasecheck.ports import JudgeCase
 
+LONGEST_TEXT: Final = 100_000
+"""Characters that are read: reading more would hold up everything else."""
 _MISMATCH: Final = ("not_a_number", "beyond_range")
 """What a wrong answer looks like; everything else that is not read is a failure of the judge."""
 
