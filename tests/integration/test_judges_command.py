@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import json
+import socket
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -36,17 +36,15 @@ elif what == "exit":
     print("the model is not there, key", os.environ.get("KEY"), file=sys.stderr)
     sys.exit(int(rest))
 elif what == "hang":
-    subprocess.Popen([sys.executable, "child.py"])
-    time.sleep(60)
+    subprocess.Popen([sys.executable, "child.py", rest])
+    time.sleep(600)
 elif what == "flood":
     sys.stdout.write("1" * 20_000_000)
 """
 CHILD = """
-import fcntl, pathlib, time
-with open("held", "w") as held:
-    fcntl.flock(held, fcntl.LOCK_EX)
-    pathlib.Path("child.up").touch()
-    time.sleep(60)
+import socket, sys, time
+held = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+time.sleep(600)
 """
 
 
@@ -130,13 +128,16 @@ def test_command__negated__failure_stays(tmp_path: Path) -> None:
 def test_command__time_out__ends_the_whole_group(tmp_path: Path) -> None:
     """B38: also what the judge has started."""
     (tmp_path / "child.py").write_text(CHILD)
-    found = judged(tmp_path, "hang:", timeout="3s").answer
-    assert isinstance(found, JudgeFailed)
-    assert (found.failure.code, found.failure.retryable) == ("timeout", True)
-    assert (tmp_path / "child.up").exists()
-    with (tmp_path / "held").open() as held:
-        # Only who has ended has let go; a zombie still has its process id.
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(20)
+        found = judged(tmp_path, f"hang:{server.getsockname()[1]}", timeout="3s").answer
+        assert isinstance(found, JudgeFailed)
+        assert (found.failure.code, found.failure.retryable) == ("timeout", True)
+        held, _ = server.accept()
+        with held:
+            held.settimeout(20)
+            # The connection ends with the child, not before; a process id would not tell.
+            assert held.recv(1) == b""
 
 
 def test_command__flood__fails(tmp_path: Path) -> None:
