@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from releasecheck.ports import Clock
     from releasecheck.transport.classify import Classifier, Trouble
-    from releasecheck.transport.http import HttpAnswer, HttpClient
+    from releasecheck.transport.http import HttpAnswer, HttpClient, RawHeaders
 
-IDEMPOTENCY_KEY: Final = "idempotency-key"
+IDEMPOTENCY_KEY: Final = b"idempotency-key"
 PRINTABLE: Final = "".join(map(chr, range(0x20, 0x7F)))
 
 
@@ -58,14 +58,13 @@ class Endpoint:
         self, content: bytes, key: str, url: httpx.URL | None = None
     ) -> HttpAnswer | Lost:
         """One request; an answer with a status other than 2xx is a failure."""
-        headers = self._headers.copy()
         # A header is ASCII; an id need not be.
-        headers[IDEMPOTENCY_KEY] = key if key.isascii() else quote(key, safe=PRINTABLE)
+        sent = key if key.isascii() else quote(key, safe=PRINTABLE)
         try:
             answer = await self._client.request(
                 self._method,
                 url or self.url,
-                headers=headers,
+                headers=[*self._headers, (IDEMPOTENCY_KEY, sent.encode("ascii"))],
                 content=content,
                 within_s=self._timeout_s,
             )
@@ -100,14 +99,15 @@ def http_url(url: str, classify: Classifier) -> httpx.URL:
     return parsed
 
 
-def _usable(headers: Mapping[str, str], classify: Classifier) -> httpx.Headers:
+def _usable(headers: Mapping[str, str], classify: Classifier) -> RawHeaders:
     for name, value in headers.items():
         if any(c in "\r\n\0" for c in name + value) or not name.isascii() or not name.strip():
             message = (
                 f"the header {classify.clean(name)!r} has a line break or a name that is no text"
             )
             raise ConfigError([Problem(message, key="target.headers")])
-    return headers_with(headers)
+    # Ours must be the same over all attempts, and there can be only one.
+    return [pair for pair in headers_with(headers) if pair[0].lower() != IDEMPOTENCY_KEY]
 
 
 def read_body(answer: HttpAnswer, *, text_too: bool) -> Read:

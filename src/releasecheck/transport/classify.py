@@ -128,9 +128,10 @@ class Classifier:
         chain = list(_causes(error))
         refused = next((c for c in chain if isinstance(c, ssl.SSLCertVerificationError)), None)
         if refused is not None:
+            why = getattr(refused, "verify_message", "") or str(refused)
             return self.trouble(
                 Kind("config", "certificate", sent=False),
-                f"certificate not trusted: {refused.verify_message}. {doing}. If its authority is "
+                f"certificate not trusted: {why}. {doing}. If its authority is "
                 "your own, name its PEM file in SSL_CERT_FILE",
             )
         kind = next((k for type_, k in EXCEPTIONS if isinstance(error, type_)), _UNKNOWN)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import httpx
 
@@ -21,6 +21,8 @@ from releasecheck.transport.wire import AiohttpTransport
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+RawHeaders: TypeAlias = list[tuple[bytes, bytes]]
+"""Names and values as they are sent."""
 MAX_BODY: Final = 16 * 2**20
 """Bytes of an answer that are read; a larger one is no answer."""
 DEFAULT_HEADERS: Final = {
@@ -57,7 +59,7 @@ class HttpClient:
         method: str,
         url: httpx.URL,
         *,
-        headers: httpx.Headers,
+        headers: RawHeaders,
         content: bytes = b"",
         within_s: float,
     ) -> HttpAnswer:
@@ -117,9 +119,9 @@ def http_client(environment: Mapping[str, str], *, max_body: int = MAX_BODY) -> 
     return HttpClient(transport, max_body=max_body)
 
 
-def headers_with(headers: Mapping[str, str]) -> httpx.Headers:
+def headers_with(headers: Mapping[str, str]) -> RawHeaders:
     """The given headers over our default ones; made once, used for many requests."""
-    return httpx.Headers({**httpx.Headers(DEFAULT_HEADERS), **httpx.Headers(headers)})
+    return httpx.Headers({**httpx.Headers(DEFAULT_HEADERS), **httpx.Headers(headers)}).raw
 
 
 def origin(url: httpx.URL) -> str:

@@ -54,7 +54,7 @@ def parse_http_date(text: str, now: datetime) -> datetime | None:
     year = int(match["year"])
     if len(match["year"]) == 2:
         # The RFC: a year that seems more than 50 years ahead is the latest one with these digits.
-        year += now.year // 100 * 100
+        year += (now.year + 50) // 100 * 100
         if year > now.year + 50:
             year -= 100
     hour, minute, second = (int(part) for part in match["time"].split(":"))
