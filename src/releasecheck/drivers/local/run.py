@@ -117,7 +117,7 @@ async def _carry_through(
     if not is_expired(folder, world.clock.now()):
         with stopping_on_signals(world.stop, task, world.progress):
             try:
-                await _run_shards(bundle, folder, options, world)
+                await run_shards(bundle, folder, options, world)
             except asyncio.CancelledError:
                 if world.stop.reason != "interrupted":
                     raise
@@ -143,9 +143,10 @@ def _finish_request(bundle: Bundle, options: RunOptions) -> FinishRequest:
     )
 
 
-async def _run_shards(
+async def run_shards(
     bundle: Bundle, folder: PlanFolder, options: RunOptions, world: World
 ) -> list[ShardDone]:
+    """Run what is left of every shard, the target and the judges opened once."""
     plan = folder.plan
     limits = limits_of(plan, None)
     seconds = [limit for limit in (options.time_budget_s, limits.time_s) if limit is not None]
