@@ -100,7 +100,7 @@ def merge(
         output_at=places_of(outputs.row, rows.out_place, table.target.shape),
         score_at=places_of(scores.row, rows.place, table.state.shape),
         stored=stored,
-        conflicts=name_conflicts(plan, cases, scores),
+        conflicts=name_conflicts(plan, cases, rows, scores),
         files=files,
         redelivered=redelivered,
         unreadable=unreadable,

@@ -1,166 +1,162 @@
-"""Which output and which score count: the precedence rules, and nothing else."""
+"""Which output and which score count: the precedence rules, and nothing else.
+
+Rows come in precedence order: (attempt, shard before finish, earlier line). Nothing here looks at what
+purging removes, so that a purged ledger merges to the same set.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from releasecheck.merge.records import HAS_OUTPUT
+import numpy as np
+import numpy.typing as npt
+
+from releasecheck.merge.records import ASKED_AGAIN
 from releasecheck.model.table import FAILED, MISSING, NOT_APPLICABLE, PENDING, SCORED
 
 if TYPE_CHECKING:
     from releasecheck.merge.records import Rows
     from releasecheck.model.plan import Plan
 
-MEASURED = (SCORED, NOT_APPLICABLE)
+Numbers: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
     """Which output counts, per (case, trial)."""
 
-    row: list[int]
-    """Per (case, trial): the row that counts, -1 for none."""
-    digest: list[int]
-    """Per (case, trial): the digest whose scores count, -1 for none."""
+    row: Numbers
+    """The row that counts, output or failure; -1 for none."""
+    digest: Numbers
+    """The digest whose scores count; -1 for none."""
     lost: int
+    """Outputs that were lost before every judge had measured them, and asked again."""
 
 
 def choose_outputs(plan: Plan, cases: int, rows: Rows) -> Outputs:
     """The lowest attempt that succeeded, else the failure of the highest."""
-    size = cases * plan.trials
-    chosen, last_failure = [-1] * size, [-1] * size
-    repeated: dict[int, list[int]] = {}
-    for row, at in enumerate(rows.out_at):
-        if rows.out_digest[row] < 0:
-            last_failure[at] = row
-        elif chosen[at] < 0:
-            chosen[at] = row
-        else:
-            repeated.setdefault(at, [chosen[at]]).append(row)
+    at = np.asarray(rows.out_at, dtype=np.int64)
+    digest = np.asarray(rows.out_digest, dtype=np.int64)
+    succeeded = np.flatnonzero(digest >= 0)
+    failed = np.flatnonzero(digest < 0)
+    chosen = _first(at, succeeded, cases * plan.trials)
+    again = succeeded[(np.asarray(rows.out_flags, dtype=np.int8)[succeeded] & ASKED_AGAIN) > 0]
+    again = again[chosen[at[again]] != again]
     lost = 0
-    judged = _judged(plan, repeated, rows) if repeated else {}
-    for at, successes in repeated.items():
-        chosen[at], was_lost = _usable(at, successes, judged, len(plan.judges), rows)
-        lost += was_lost
-    digests = [rows.out_digest[row] if row >= 0 else -1 for row in chosen]
-    row_of = [row if row >= 0 else failed for row, failed in zip(chosen, last_failure, strict=True)]
-    return Outputs(row_of, digests, lost)
+    if len(again):
+        judged = _judged(plan, set(at[again].tolist()), rows)
+        for row in again.tolist():
+            lost += _replace(chosen, row, rows, judged, len(plan.judges))
+    row_of = chosen.copy()
+    failure = np.full(len(chosen), -1, dtype=np.int64)
+    failure[at[failed]] = failed  # of several the last, the highest attempt, stays
+    row_of[chosen < 0] = failure[chosen < 0]
+    digest_of = np.full(len(chosen), -1, dtype=np.int64)
+    digest_of[chosen >= 0] = digest[chosen[chosen >= 0]]
+    return Outputs(row_of, digest_of, lost)
 
 
-def _judged(
-    plan: Plan, repeated: dict[int, list[int]], rows: Rows
-) -> dict[tuple[int, int], set[int]]:
-    """(case-trial, output digest) -> judges that measured it, where outputs were repeated."""
+def _first(key: Numbers, rows: Numbers, size: int) -> Numbers:
+    """Per key the first of its rows, -1 for none."""
+    first = np.full(size, -1, dtype=np.int64)
+    backwards = rows[::-1]
+    first[key[backwards]] = backwards  # of several the last one assigned stays
+    return first
+
+
+def _judged(plan: Plan, repeated: set[int], rows: Rows) -> dict[tuple[int, int], set[int]]:
+    """(case-trial, output digest) -> judges that measured it, where outputs were asked again."""
     judges = len(plan.judges)
     found: dict[tuple[int, int], set[int]] = {}
     for row, pair in enumerate(rows.pair):
-        at = pair // judges
-        if at in repeated and rows.state[row] in MEASURED:
-            found.setdefault((at, rows.digest[row]), set()).add(pair % judges)
+        if pair // judges in repeated and rows.state[row] in (SCORED, NOT_APPLICABLE):
+            key = pair // judges, rows.digest[row]
+            found.setdefault(key, set()).add(pair % judges)
     return found
 
 
-def _usable(
-    at: int, successes: list[int], judged: dict[tuple[int, int], set[int]], judges: int, rows: Rows
-) -> tuple[int, bool]:
-    """The first output that is stored or was judged by all; a lost one is passed over.
+def _replace(
+    chosen: Numbers, row: int, rows: Rows, judged: dict[tuple[int, int], set[int]], judges: int
+) -> bool:
+    """Let an output that was asked again take the place of a lost one.
 
-    A suite may store no outputs; one that was lost before it was judged is asked again, and then it is
-    the new answer that can be judged. Without a usable one the first stands.
+    It says itself that the one before could no longer be judged. One that every judge did measure, by a
+    record that whoever asked again did not have, keeps its place.
     """
-    stored: dict[int, int] = {}
-    for row in successes:
-        if rows.out_flags[row] & HAS_OUTPUT:
-            stored.setdefault(rows.out_digest[row], row)
-    first = successes[0]
-    for row in successes:
-        digest = rows.out_digest[row]
-        if digest in stored or len(judged.get((at, digest), ())) == judges:
-            return row, digest != rows.out_digest[first]
-    return first, False
+    at = rows.out_at[row]
+    before = rows.out_digest[int(chosen[at])]
+    if before != rows.out_digest[row] and len(judged.get((at, before), ())) == judges:
+        return False
+    chosen[at] = row
+    return True
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
     """Which score counts, per pair."""
 
-    row: list[int]
-    """Per pair: the row that counts, -1 for none."""
-    conflicts: dict[tuple[int, int, float], None]
-    """(pair, state, value) of measurements that contradict the one that counts."""
+    row: Numbers
+    """The row that counts, -1 for none."""
+    conflicts: tuple[tuple[int, int, int], ...]
+    """(pair, row that counts, row that contradicts it), each contradicting result once."""
     duplicates: int
-    value_of: dict[int, tuple[int, float]]
-    """Pair -> (state, value) that counts, where there are conflicts."""
 
 
 def choose_scores(plan: Plan, outputs: Outputs, rows: Rows) -> Scores:
     """Among the scores of the output that counts: measured, missing, pending, failed."""
-    judges = len(plan.judges)
-    best = [-1] * (len(outputs.row) * judges)
-    unsettled: dict[int, list[int]] = {}
-    others: list[int] = []
-    duplicates = 0
-    for row, pair in enumerate(rows.pair):
-        if rows.digest[row] != outputs.digest[pair // judges]:
-            others.append(row)
-            continue
-        counted = best[pair]
-        if rows.state[row] in MEASURED:
-            if counted < 0 or rows.state[counted] not in MEASURED:
-                best[pair] = row
-            else:
-                others.append(row)
-                duplicates += _same(rows, counted, row)
-        elif counted < 0:
-            best[pair] = row
-        elif rows.state[counted] not in MEASURED:
-            unsettled.setdefault(pair, [counted]).append(row)
-    for pair, candidates in unsettled.items():
-        if rows.state[best[pair]] not in MEASURED:
-            best[pair] = _most_settled(candidates, rows)
-    return Scores(best, *_conflicting(best, others, rows, duplicates))
-
-
-def _same(rows: Rows, one: int, other: int) -> bool:
-    return rows.state[one] == rows.state[other] and (
-        rows.state[one] == NOT_APPLICABLE or rows.value[one] == rows.value[other]
+    pair = np.asarray(rows.pair, dtype=np.int64)
+    state = np.asarray(rows.state, dtype=np.int8)
+    counts = np.asarray(rows.digest, dtype=np.int64) == outputs.digest[pair // len(plan.judges)]
+    measured = (state == SCORED) | (state == NOT_APPLICABLE)
+    best = _first(pair, np.flatnonzero(counts & measured), len(outputs.row) * len(plan.judges))
+    contradicting = np.flatnonzero(
+        measured & (best[pair] >= 0) & (best[pair] != np.arange(len(pair)))
     )
+    same = _same(rows, contradicting, best[pair[contradicting]])
+    duplicates = int(np.count_nonzero(same & counts[contradicting]))
+    conflicts = _conflicts(rows, best, contradicting[~same])
+    unsettled: dict[int, list[int]] = {}
+    for row in np.flatnonzero(counts & ~measured & (best[pair] < 0)).tolist():
+        unsettled.setdefault(rows.pair[row], []).append(row)
+    for key, candidates in unsettled.items():
+        best[key] = _most_settled(candidates, rows)
+    return Scores(best, conflicts, duplicates)
 
 
-def _conflicting(
-    best: list[int], others: list[int], rows: Rows, duplicates: int
-) -> tuple[dict[tuple[int, int, float], None], int, dict[int, tuple[int, float]]]:
-    conflicts: dict[tuple[int, int, float], None] = {}
-    value_of: dict[int, tuple[int, float]] = {}
-    for row in others:
-        pair = rows.pair[row]
-        counted = best[pair]
-        if counted < 0 or rows.state[counted] not in MEASURED or rows.state[row] not in MEASURED:
-            continue
-        if not _same(rows, counted, row):
-            state = rows.state[row]
-            value = rows.value[row] if state == SCORED else 0.0
-            conflicts[pair, state, value] = None
-            value_of[pair] = (rows.state[counted], rows.value[counted])
-    return dict.fromkeys(sorted(conflicts)), duplicates, value_of
+def _same(rows: Rows, one: Numbers, other: Numbers) -> npt.NDArray[np.bool_]:
+    state = np.asarray(rows.state, dtype=np.int8)
+    value = np.asarray(rows.value, dtype=np.float64)
+    equal = (state[one] == NOT_APPLICABLE) | (value[one] == value[other])
+    return np.asarray((state[one] == state[other]) & equal)
+
+
+def _conflicts(
+    rows: Rows, best: Numbers, contradicting: Numbers
+) -> tuple[tuple[int, int, int], ...]:
+    """Measurements of any output of the pair count here: each is an answer somebody may have seen."""
+    found: dict[tuple[int, int, float], int] = {}
+    for row in contradicting.tolist():
+        value = rows.value[row] if rows.state[row] == SCORED else 0.0
+        found.setdefault((rows.pair[row], rows.state[row], value), row)
+    return tuple((pair, int(best[pair]), row) for (pair, _, _), row in sorted(found.items()))
 
 
 def _most_settled(candidates: list[int], rows: Rows) -> int:
-    """Among rows that measured nothing: open pending, then missing, then failed.
+    """Among rows that measured nothing: missing, pending, failed.
 
-    A pending row is closed by a missing or failed one under its own ticket.
+    `missing` closes its own ticket for good. `failed` under a ticket is that ticket's answer and closes
+    it until somebody is told to wait for it again; any other failure leaves it open.
     """
-    closed = {
-        rows.ticket[row]
-        for row in candidates
-        if rows.state[row] != PENDING and rows.ticket[row] >= 0
-    }
-    pending = [
-        row for row in candidates if rows.state[row] == PENDING and rows.ticket[row] not in closed
-    ]
-    if pending:
-        return pending[0]
+    ended = {rows.ticket[row] for row in candidates if rows.state[row] == MISSING}
+    waiting: dict[int, int] = {}
+    for row in candidates:
+        if rows.state[row] == PENDING and rows.ticket[row] not in ended:
+            waiting.setdefault(rows.ticket[row], row)
+        elif rows.state[row] == FAILED:
+            waiting.pop(rows.ticket[row], None)
+    if waiting:
+        return min(waiting.values())
     missing = [row for row in candidates if rows.state[row] == MISSING]
     if missing:
         return missing[0]

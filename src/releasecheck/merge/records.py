@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Final, Protocol
 import numpy as np
 
 from releasecheck.errors import ForeignRecord, Untrusted
-from releasecheck.model.record import DeadlineRecord, LateRecord, OutputRecord, ScoreRecord
+from releasecheck.model.record import (
+    OUTPUT_LOST,
+    DeadlineRecord,
+    LateRecord,
+    OutputRecord,
+    ScoreRecord,
+)
 from releasecheck.model.score import JudgeFailed, Missing, NotApplicable, Pending, Scored
 from releasecheck.model.table import FAILED, MISSING, NOT_APPLICABLE, PENDING, SCORED
 
@@ -33,6 +39,11 @@ class RecordSource(Protocol):
     @property
     def ended(self) -> bool:
         """Whether its end record was there and held."""
+        ...
+
+    @property
+    def ended_at(self) -> str | None:
+        """When its end record was written."""
         ...
 
     @property
@@ -68,6 +79,10 @@ class FileSeen:
     """Index into the sources as they were given."""
     approved_by: str | None = None
     """Who approved calling a target with irreversible effects."""
+    started_at: str = ""
+    """RFC 3339, of its header."""
+    ended_at: str | None = None
+    """RFC 3339, of its end record; None when it has none."""
 
 
 @dataclass(slots=True)
@@ -99,18 +114,24 @@ class Rows:
         """How far the columns reach."""
         return len(self.out_at), len(self.pair), len(self.deadlines)
 
-    def rewind(self, mark: tuple[int, int, int]) -> None:
-        """Drop what came after a mark."""
-        outputs, scores, deadlines = mark
-        del self.out_at[outputs:], self.out_digest[outputs:], self.out_flags[outputs:]
-        del self.out_numbers[3 * outputs :], self.out_place[2 * outputs :]
-        del self.pair[scores:], self.digest[scores:], self.state[scores:], self.value[scores:]
-        del self.retryable[scores:], self.ticket[scores:], self.place[2 * scores :]
-        del self.used[2 * scores :]
-        del self.deadlines[deadlines:]
+    def drop(self, start: tuple[int, int, int], stop: tuple[int, int, int]) -> None:
+        """Remove what came between two marks."""
+        for column, width in (
+            (self.out_at, 1), (self.out_digest, 1), (self.out_flags, 1), (self.out_numbers, 3),
+            (self.out_place, 2),
+        ):  # fmt: skip
+            del column[start[0] * width : stop[0] * width]
+        for column, width in (
+            (self.pair, 1), (self.digest, 1), (self.state, 1), (self.value, 1), (self.retryable, 1),
+            (self.ticket, 1), (self.place, 2), (self.used, 2),
+        ):  # fmt: skip
+            del column[start[1] * width : stop[1] * width]
+        del self.deadlines[start[2] : stop[2]]
 
 
-HAS_OUTPUT, RETRYABLE = 1, 2
+HAS_OUTPUT, RETRYABLE, ASKED_AGAIN = 1, 2, 4
+"""Flags of an output row: its content is in the file; its failure is worth another try; it was asked
+again because the output before it could no longer be judged."""
 
 
 class Reader:
@@ -141,21 +162,26 @@ class Reader:
             message = f"{source.name}: it is of shard {header.shard}, the plan has {header.shards}"
             raise ForeignRecord(message)
 
-    def read(self, source: RecordSource, index: int, header: FileHeader) -> int:
-        """Read one file into the columns; returns its number of records."""
-        count = 0
+    def read(self, source: RecordSource, index: int, header: FileHeader) -> tuple[int, int]:
+        """Read one file into the columns; returns its records, and how many hold purgeable content."""
+        count = unpurged = 0
         for offset, record in source:
             count += 1
             match record:
                 case OutputRecord():
                     self._output(record, self._case(record, header, source), index, offset)
+                    unpurged += record.output is not None
                 case ScoreRecord():
-                    self._score(record, self._case(record, header, source), index, offset, source)
+                    case = self._case(record, header, source)
+                    self._score(record, case, self._judge(record, source), index, offset)
+                    unpurged += isinstance(record.score, Scored) and record.score.reason is not None
                 case DeadlineRecord():
+                    self._judge(record, source)
                     self.rows.deadlines.append(record)
                 case LateRecord():
                     self._case(record, header, source)
-        return count
+                    self._judge(record, source)
+        return count, unpurged
 
     def _case(
         self,
@@ -178,6 +204,24 @@ class Reader:
             raise ForeignRecord(message)
         return index
 
+    def _judge(
+        self, record: ScoreRecord | LateRecord | DeadlineRecord, source: RecordSource
+    ) -> int:
+        judge = self.judge_index.get(record.judge)
+        if judge is None:
+            message = (
+                f"{source.name}: it holds a record of judge {record.judge[:80]!r}, which the plan does "
+                "not name; give only the result files of this run"
+            )
+            raise ForeignRecord(message)
+        if isinstance(record, ScoreRecord) and record.revision != FIRST_REVISION:
+            message = (
+                f"{source.name}: it holds a score of revision {record.revision}; result files of a run "
+                f"hold revision {FIRST_REVISION}"
+            )
+            raise ForeignRecord(message)
+        return judge
+
     def _output(self, record: OutputRecord, case: int, source: int, offset: int) -> None:
         rows = self.rows
         flags = 0
@@ -185,6 +229,8 @@ class Reader:
             flags = HAS_OUTPUT if record.output is not None else 0
         elif record.failure.retryable:
             flags = RETRYABLE
+        if OUTPUT_LOST in record.notes:
+            flags |= ASKED_AGAIN
         rows.out_at.append(case * self.plan.trials + record.trial)
         rows.out_digest.append(
             -1 if record.output_digest is None else rows.intern(record.output_digest)
@@ -196,16 +242,7 @@ class Reader:
         rows.out_place.append(source)
         rows.out_place.append(offset)
 
-    def _score(
-        self, record: ScoreRecord, case: int, index: int, offset: int, source: RecordSource
-    ) -> None:
-        judge = self.judge_index.get(record.judge)
-        if judge is None or record.revision != FIRST_REVISION:
-            message = (
-                f"{source.name}: it holds a score of judge {record.judge[:80]!r}, revision "
-                f"{record.revision}, which the plan does not name"
-            )
-            raise ForeignRecord(message)
+    def _score(self, record: ScoreRecord, case: int, judge: int, source: int, offset: int) -> None:
         rows = self.rows
         score = record.score
         rows.pair.append((case * self.plan.trials + record.trial) * len(self.plan.judges) + judge)
@@ -215,7 +252,7 @@ class Reader:
         rows.retryable.append(isinstance(score, JudgeFailed) and score.failure.retryable)
         ticket = score.ticket if isinstance(score, Pending) else record.ticket
         rows.ticket.append(-1 if ticket is None else rows.intern(ticket))
-        rows.place.append(index)
+        rows.place.append(source)
         rows.place.append(offset)
         for number in (record.usage.cost_usd, record.usage.tokens):
             rows.used.append(np.nan if number is None else float(number))
@@ -247,25 +284,36 @@ def read_all(
     ordered.sort(key=lambda item: item[0])
     seen: dict[tuple[int | None, int], FileSeen] = {}
     redelivered = []
+    last_mark, last_unpurged = reader.rows.mark(), 0
     for (_, _, _, _, index), header in ordered:
         source = sources[index]
         mark = reader.rows.mark()
-        count = reader.read(source, index, header)
+        count, unpurged = reader.read(source, index, header)
         found = FileSeen(
             source.name, header.shard, header.attempt, count, source.digest, source.ended, source.torn,
-            source.stopped, index, header.approved_by,
+            source.stopped, index, header.approved_by, header.started_at, source.ended_at,
         )  # fmt: skip
         earlier = seen.get((header.shard, header.attempt))
-        if earlier is None:
-            seen[header.shard, header.attempt] = found
-            continue
-        if (earlier.digest, earlier.ended) != (found.digest, found.ended):
-            who = "finish" if header.shard is None else f"shard {header.shard}"
-            message = (
-                f"{source.name}: attempt {header.attempt} of {who} came twice with different "
-                f"content (also as {earlier.name}); keep the file that the attempt really wrote"
-            )
-            raise Untrusted(message)
-        reader.rows.rewind(mark)
-        redelivered.append(source.name)
+        if earlier is not None:
+            _require_same(earlier, found)
+            # Deliveries of one attempt follow each other here. The one that was purged less stays.
+            if unpurged <= last_unpurged:
+                reader.rows.drop(mark, reader.rows.mark())
+                redelivered.append(source.name)
+                continue
+            reader.rows.drop(last_mark, mark)
+            redelivered.append(earlier.name)
+            mark = last_mark
+        seen[header.shard, header.attempt] = found
+        last_mark, last_unpurged = mark, unpurged
     return tuple(seen.values()), tuple(sorted(redelivered)), tuple(sorted(unreadable))
+
+
+def _require_same(earlier: FileSeen, found: FileSeen) -> None:
+    if (earlier.digest, earlier.ended) != (found.digest, found.ended):
+        who = "finish" if found.shard is None else f"shard {found.shard}"
+        message = (
+            f"{found.name}: attempt {found.attempt} of {who} came twice with different content (also as "
+            f"{earlier.name}); keep the file that the attempt really wrote"
+        )
+        raise Untrusted(message)

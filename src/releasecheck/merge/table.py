@@ -39,14 +39,13 @@ def score_table(
 ) -> tuple[ScoreTable, npt.NDArray[np.bool_]]:
     """The dense table, and whether each counting output is stored."""
     shape = (len(cases), plan.trials)
-    row = np.asarray(outputs.row, dtype=np.int64)
-    digest = np.asarray(outputs.digest, dtype=np.int64)
+    row, digest = outputs.row, outputs.digest
     has_row = row >= 0
     numbers = _take(np.asarray(rows.out_numbers, dtype=np.float64).reshape(-1, 3), row, np.nan)
     flags = _take(np.asarray(rows.out_flags, dtype=np.int8), row, 0)
     target = np.where(digest >= 0, ANSWERED, np.where(has_row, TARGET_FAILED, NO_OUTPUT))
     numbers[digest < 0, 0] = np.nan  # the latency of a call that failed says nothing
-    best = np.asarray(scores.row, dtype=np.int64).reshape(-1, len(plan.judges))
+    best = scores.row.reshape(-1, len(plan.judges))
     state = _take(np.asarray(rows.state, dtype=np.int8), best, MISSING)
     value = _take(np.asarray(rows.value, dtype=np.float64), best, np.nan)
     retryable = _take(np.asarray(rows.retryable, dtype=np.int8), best, 0).astype(np.bool_)
@@ -97,38 +96,40 @@ def _passed(
 
 
 def places_of(
-    chosen: list[int], places: array[int], shape: tuple[int, ...]
+    chosen: npt.NDArray[np.int64], places: array[int], shape: tuple[int, ...]
 ) -> npt.NDArray[np.int64]:
     """(source, byte offset) of each chosen row, -1 where there is none."""
-    index = np.asarray(chosen, dtype=np.int64)
     pairs = np.asarray(places, dtype=np.int64).reshape(-1, 2)
-    return _take(pairs, index, -1).reshape(*shape, 2)
+    return _take(pairs, chosen, -1).reshape(*shape, 2)
 
 
 def usage_of(
-    chosen: list[int], used: array[float], shape: tuple[int, ...]
+    chosen: npt.NDArray[np.int64], used: array[float], shape: tuple[int, ...]
 ) -> npt.NDArray[np.float64]:
     """(cost in USD, tokens) of each chosen row, NaN where nobody said."""
-    index = np.asarray(chosen, dtype=np.int64)
     pairs = np.asarray(used, dtype=np.float64).reshape(-1, 2)
-    return _take(pairs, index, np.nan).reshape(*shape, 2)
+    return _take(pairs, chosen, np.nan).reshape(*shape, 2)
 
 
-def name_conflicts(plan: Plan, cases: Sequence[CaseRow], scores: Scores) -> tuple[Conflict, ...]:
+def name_conflicts(
+    plan: Plan, cases: Sequence[CaseRow], rows: Rows, scores: Scores
+) -> tuple[Conflict, ...]:
     """Every contradicting measurement by its case, trial and judge."""
-    judges = len(plan.judges)
+
+    def value_of(row: int) -> float | None:
+        return rows.value[row] if rows.state[row] == SCORED else None
+
     found = []
-    for pair, state, value in scores.conflicts:
-        counted_state, counted = scores.value_of[pair]
-        at, judge = divmod(pair, judges)
+    for pair, counted, other in scores.conflicts:
+        at, judge = divmod(pair, len(plan.judges))
         case, trial = divmod(at, plan.trials)
         found.append(
             Conflict(
                 case=cases[case].id,
                 trial=trial,
                 judge=plan.judges[judge].id,
-                counted=counted if counted_state == SCORED else None,
-                other=value if state == SCORED else None,
+                counted=value_of(counted),
+                other=value_of(other),
             )
         )
     return tuple(found)

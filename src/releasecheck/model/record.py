@@ -24,6 +24,9 @@ RESULTS_SCHEMA: Final = "releasecheck/results@1"
 PURGEABLE: Final = ("output", "reason")
 """Keys of a line that its digest leaves out; so is `failure.message`."""
 
+OUTPUT_LOST: Final = "output_lost"
+"""Note on an output: the one before it was not stored, and had to be asked again to be judged."""
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:
@@ -94,7 +97,7 @@ class OutputRecord:
     calls: int = 1
     """Attempts made, retries included."""
     notes: tuple[str, ...] = ()
-    """What was repaired on the way in: `surrogates_replaced`, `redacted`."""
+    """What was repaired on the way in, `surrogates_replaced`, `redacted`, or `output_lost`."""
 
     def to_json(self) -> dict[str, Json]:
         """The line."""
