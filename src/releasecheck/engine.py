@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from releasecheck.canonical import JsonProblem, digest
 from releasecheck.model.failure import Failure, failure
-from releasecheck.model.record import OutputRecord, ScoreRecord
+from releasecheck.model.record import OUTPUT_LOST, OutputRecord, ScoreRecord
 from releasecheck.model.score import JudgeFailed, NotApplicable, Pending, Scored
 from releasecheck.ports import Answered, JudgeAsk, JudgeCase, TargetCall, TargetFailed
 
@@ -51,6 +51,8 @@ class Trial:
     """None: the target must be asked."""
     judges: tuple[str, ...]
     """Who has not scored yet."""
+    output_lost: bool = False
+    """The target answered before, but that answer was not kept and cannot be judged."""
 
 
 @dataclass(slots=True)
@@ -240,6 +242,8 @@ class _Run:
         redacted = shard.redactor.value(output)
         if redacted != output:
             output, notes = redacted, (*notes, "redacted")
+        if trial.output_lost:
+            notes = (*notes, OUTPUT_LOST)
         try:
             output_digest = digest(output)
         except JsonProblem as problem:

@@ -119,10 +119,10 @@ def _trial(
 ) -> Trial:
     table = recorded.merged.table
     every = tuple(table.judges) if asked != "none" else ()
-    answered = table.target[case.index, trial] == ANSWERED
+    answered = bool(table.target[case.index, trial] == ANSWERED)
     if not answered or not recorded.merged.stored[case.index, trial]:
         # No answer on record, or one that was not kept: ask (again), and judge the new one whole.
-        return Trial(case, trial, batch, None, every)
+        return Trial(case, trial, batch, None, every, output_lost=answered)
     todo = table.mendable[case.index, trial] & (table.state[case.index, trial] != PENDING)
     judges = tuple(table.judges[judge] for judge in np.flatnonzero(todo).tolist())
     stored = stored_output(recorded, case.index, trial, files)
