@@ -269,7 +269,7 @@ class _Check:
         try:
             jmespath.compile(expression)
         except (JMESPathError, RecursionError, ValueError) as error:
-            reason = str(error).splitlines()[0] if str(error) else "it is empty"
+            reason = " ".join(str(error).split())[:200]
             self._bad(loc, f"expected a JMESPath expression, found {expression[:60]!r}: {reason}")
 
     def _references(self, value: Json, loc: Loc) -> None:

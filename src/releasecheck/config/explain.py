@@ -115,8 +115,8 @@ def _one(document: Node, loc: Loc, details: list[ErrorDetails]) -> Problem:
     if kind == "missing":
         parent = "the file" if len(loc) == 1 else f"`{key_text(loc[:-1])}`"
         message = f"the key `{loc[-1]}` is missing; {parent} needs it"
-        if kind_hint := _required_hint(document, loc):
-            message += kind_hint
+        if len(loc) == 1:
+            message += _hidden_section(document, str(loc[0]))
     elif kind == "union_tag_not_found":
         types = listing(_tags(loc), shown=20)
         message = f"the key `type` is missing; expected one of {types}"
@@ -160,7 +160,7 @@ def _expected(detail: ErrorDetails) -> str:
         return _KINDS[kind]
     if kind in _BOUNDS:
         name, words = _BOUNDS[kind]
-        return f"a number {words} {context[name]}"
+        return f"a number {words} {context[name]:g}"
     if kind == "literal_error":
         return f"one of {context['expected'].replace(' or ', ', ')}"
     if kind == "string_pattern_mismatch":
@@ -201,15 +201,11 @@ def _unknown_type(loc: Loc, found: str) -> str:
     return f"expected one of {listing(types, shown=20)}, found {found[:60]!r}{hint}"
 
 
-def _required_hint(document: Node, loc: Loc) -> str:
-    """For a missing section: the key that is probably meant to be it."""
-    holder, _ = node_at(document, loc[:-1])
-    if not isinstance(holder, MapNode):
-        return ""
-    name = str(loc[-1])
-    for key, entry in holder.entries.items():
+def _hidden_section(document: Node, name: str) -> str:
+    """For a missing section: the one that stands an indent too deep."""
+    for key, entry in document.entries.items() if isinstance(document, MapNode) else ():
         inside = entry.node
-        if isinstance(inside, MapNode) and name in inside.entries and key not in Suite.model_fields:
+        if isinstance(inside, MapNode) and name in inside.entries:
             return f" (there is one inside `{key}`, in line {inside.entries[name].place.line})"
     return ""
 
@@ -222,6 +218,8 @@ def _unknown_key(document: Node, loc: Loc, value: Node) -> str:
         message += "; a case stands in a dataset file, `cases` names the files as `path:`"
     elif (other := _OTHER_WORDS.get(key)) and other in here:
         message += f"; it is called `{other}` here"
+    elif types := _other_types(loc):
+        message += f"; only the type {listing(types, shown=20)} has it"
     elif near := nearest(key, here):
         message += f"; did you mean `{near}`?"
     elif place := _home_of(key):
@@ -233,6 +231,13 @@ def _unknown_key(document: Node, loc: Loc, value: Node) -> str:
             f" (it holds `{sections[0]}` in line {sections[1]}, which belongs at the top level)"
         )
     return message
+
+
+def _other_types(loc: Loc) -> list[str]:
+    """Types of targets or judges that do have a key which this one has not."""
+    at_union = (len(loc) == 2 and loc[0] == "target") or (len(loc) == 3 and loc[0] == "judges")
+    models = _models_in(Suite.model_fields[str(loc[0])].annotation) if at_union else []
+    return [tag for model in models if loc[-1] in _keys_of(model) for tag in _tag_of(model)]
 
 
 def _sections_inside(node: Node) -> tuple[str, int] | None:

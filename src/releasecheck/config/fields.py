@@ -247,8 +247,9 @@ class CaseReader:
         if key not in self._near:
             self._near[key] = nearest(key, self._where.values(), cutoff=0.8)
         near = self._near[key]
-        absent = any(
-            path == near and self._get(row, name) is _ABSENT for name, path in self._where.items()
+        absent = any(  # that id and input are absent is said with the same hint already
+            path == near and name not in {"id", "input"} and self._get(row, name) is _ABSENT
+            for name, path in self._where.items()
         )
         return near if absent else None
 

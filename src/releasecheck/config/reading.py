@@ -219,13 +219,11 @@ class _Reader:
             value = read_plain(text)
         except Unclear as error:
             message = f"{str(error).partition(' (or write')[0]} (it is a key)"
-            self.problems.append(self._problem(place, message, loc))
+            self.problems.append(self._problem(place, message, (*loc, text)))
             return text
         if not isinstance(value, str):
-            kind = "an empty key" if not text else f"`{text[:40]}`"
-            self.problems.append(
-                self._problem(place, f"expected a text as key, found {kind}; quote it", loc)
-            )
+            message = f"expected a text as key, found `{text[:40]}`; quote it"
+            self.problems.append(self._problem(place, message, (*loc, text)))
         return text
 
     def _merge(self, node: Node, place: Place, loc: Loc) -> dict[str, Entry]:
