@@ -34,6 +34,7 @@ def run(command: Command, folder: Path, note: Path) -> subprocess.CompletedProce
     )
 
 
+@pytest.mark.timeout(240)  # a dozen commands, one process each, on a machine that has other work
 @pytest.mark.parametrize("name", ["README.md", "docs/getting-started.md"])
 def test_console_blocks__work_as_shown(name: str, tmp_path: Path) -> None:
     """Issue 2: from init to a first own suite with a failing gate, by the README alone."""
