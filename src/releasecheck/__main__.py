@@ -51,9 +51,9 @@ def main(argv: Sequence[str] | None = None, load: Callable[[], Run] | None = Non
 
 
 def _load_cli() -> Run:
-    from releasecheck.cli import run
+    from releasecheck.cli import carry_out
 
-    return run
+    return carry_out
 
 
 def _guarded(arguments: list[str], load: Callable[[], Run]) -> int:

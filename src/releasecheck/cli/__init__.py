@@ -59,7 +59,7 @@ def group() -> None:
     """
 
 
-def run(argv: list[str]) -> int:
+def carry_out(argv: list[str]) -> int:
     """Carry out a command line; returns its exit code.
 
     Raises:
