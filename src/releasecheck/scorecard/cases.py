@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from releasecheck.model.suite import pass_mark
 from releasecheck.scorecard.numbers import shown
-from releasecheck.scorecard.texts import Cut, as_text, cut
+from releasecheck.scorecard.texts import Cut, as_text, cut, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -47,6 +47,7 @@ ATTENTION: Final[tuple[Kind, ...]] = (
 _ORDER: Final[dict[Kind, int]] = {kind: place for place, kind in enumerate(KINDS)}
 _LONGEST: Final = 4000
 _LONGEST_REASON: Final = 600
+_LONGEST_NAME: Final = 200
 _TRIALS_SHOWN: Final = 5
 
 
@@ -321,8 +322,8 @@ def _view(
         label=label,
         tone=tone,
         split=case.split,
-        tags=case.tags[:20],
-        where=f"{case.source.path}:{case.source.line}",
+        tags=tuple(shorten(tag, _LONGEST_NAME) for tag in case.tags[:20]),
+        where=f"{shorten(case.source.path, _LONGEST_NAME)}:{case.source.line}",
         input=cut(as_text(case.input), longest),
         expected=None if case.expected is None else cut(as_text(case.expected), longest),
         trials=tuple(_trial(view.row, judges, longest) for view in seen.views),

@@ -137,12 +137,15 @@ class _Junit:
 
     outcomes: dict[str, Counter[str]] = field(default_factory=dict)
     totals: dict[str, dict[str, str]] = field(default_factory=dict)
+    whole: dict[str, str] = field(default_factory=dict)
     suite: str = ""
     current: str = ""
     kinds: Counter[str] = field(default_factory=Counter)
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         match name:
+            case "testsuites":
+                self.whole = attributes
             case "testsuite":
                 self.suite = attributes["name"].rpartition(": ")[2]
                 self.outcomes[self.suite] = Counter()
@@ -168,15 +171,17 @@ def _check_junit(read: Reader, scorecard: Scorecard) -> None:
     except KeyError as error:
         message = f"an element has no {error}"
         raise _Differs(message) from None
-    for suite in ("cases", "gates"):
-        if suite not in found.outcomes:
+    everything = found.outcomes.get("cases", Counter()) + found.outcomes.get("gates", Counter())
+    said_of = {**found.totals, "all": found.whole}
+    for suite in ("cases", "gates", "all"):
+        if suite not in said_of:
             message = f"it has no suite of {suite}"
             raise _Differs(message)
-        tests = found.outcomes[suite]
-        said = found.totals[suite]
-        _same(f"{suite}: tests", said["tests"], str(tests.total()))
+        tests = found.outcomes.get(suite, everything)
+        said = said_of[suite]
+        _same(f"{suite}: tests", said.get("tests"), str(tests.total()))
         for key, outcome in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
-            _same(f"{suite}: {key}", said[key], str(tests[outcome]))
+            _same(f"{suite}: {key}", said.get(key), str(tests[outcome]))
     counts, cases = scorecard.counts, found.outcomes["cases"]
     _same("measured scores", cases["passed"] + cases["failure"], counts.scored)
     _same("skipped scores", cases["skipped"], counts.not_applicable)

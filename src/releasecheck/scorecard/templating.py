@@ -18,6 +18,7 @@ from releasecheck.scorecard.escape import (
     one_line,
     visible,
 )
+from releasecheck.scorecard.texts import shorten
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -62,6 +63,7 @@ def html_environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters["prose"] = _html_prose
+    environment.filters["short"] = shorten
     return environment
 
 
