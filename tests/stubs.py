@@ -64,6 +64,10 @@ class Stub:
         self.in_flight = 0
         self.most_in_flight = 0
         self.url = ""
+        self.arrived = asyncio.Event()
+        """Set by the first request."""
+        self.left = asyncio.Event()
+        """Set when a client has left."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -75,6 +79,7 @@ class Stub:
         try:
             while (request := await _read(reader)) is not None:
                 self.requests.append(request)
+                self.arrived.set()
                 self.in_flight += 1
                 self.most_in_flight = max(self.most_in_flight, self.in_flight)
                 try:
@@ -91,6 +96,7 @@ class Stub:
         except (ConnectionError, asyncio.CancelledError):
             return
         finally:
+            self.left.set()
             writer.close()
 
     @contextlib.asynccontextmanager

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 import pytest
+from typing_extensions import override
 
 from releasecheck.transport import open_client
 from releasecheck.transport.client import RunClient
@@ -28,11 +29,13 @@ class Chunks(httpx.AsyncByteStream):
         self.given = 0
         self.closed = False
 
+    @override
     async def __aiter__(self) -> AsyncIterator[bytes]:
         for chunk in self._chunks:
             self.given += 1
             yield chunk
 
+    @override
     async def aclose(self) -> None:
         self.closed = True
 
