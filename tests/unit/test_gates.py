@@ -84,6 +84,9 @@ def refused(result: GateResult, outcome: Outcome, *words: str) -> None:
         ([0.7, 0.8, 0.9], {"max": 0.8}, "pass"), ([0.7, 0.8, 0.9], {"min": 0.8000000000000002}, "block"),
         ([0.7, 0.8, 0.8999999999999999], {"min": 0.8}, "block"),
         ([0.1, 0.2], {"min": 0.15000000000000002}, "block"), ([0.1, 0.2], {"max": 0.15}, "pass"),
+        # A mean 1e-17 below: the nearest float to it is 0.8 itself.
+        ([0.8] * 9 + [0.7999999999999999], {"min": 0.8}, "block"),
+        ([0.8] * 9 + [0.8000000000000002], {"max": 0.8}, "block"),
         ([0.1, 0.9], {"stat": "min", "min": 0.1}, "pass"),
         ([0.1, 0.9], {"stat": "max", "max": 0.8}, "block"),
         ([0.1, 0.2], {"stat": "sum", "max": 0.3}, "pass"),
@@ -487,7 +490,8 @@ def test_decide__tags_of_a_gate_select_by_the_candidate_s_cases() -> None:
     ("now", "before", "drop", "outcome"),
     [
         ([0.94], [0.95], 0.01, "pass"), ([0.88], [0.90], 0.02, "pass"),
-        ([0.8799999999999999], [0.90], 0.02, "block"), ([0.9], [0.9], 0.0, "pass"),
+        ([0.8799999999999999], [0.90], 0.02, "block"),
+        ([0.88] * 9 + [0.8799999999999999], [0.9] * 10, 0.02, "block"), ([0.9], [0.9], 0.0, "pass"),
         ([0.8999999999999999], [0.9], 0.0, "block"), ([1.0], [0.0], 0.0, "pass"),
         ([0.0], [0.0], 0.0, "pass"), ([-0.0], [0.0], 0.0, "pass"),
     ],
@@ -573,12 +577,13 @@ def test_decide__any_statistic_is_recomputed_over_shared_cases(
 
 def test_decide__unequal_numbers_of_trials_compare() -> None:
     """Contract 6: trials averaged per case first."""
-    before = baseline_of(score_table({"close": [[0.5, 0.7, 0.9], [0.2, 0.2, 0.2]]}))
+    many = score_table({"close": [[0.5, 0.7, 0.9], [0.1, 0.2, 0.3]]})
     table = score_table({"close": [0.7, 0.2]})
     for stat in ("mean", "sum", "min", "max", "p95"):
         gate = GateSpec(id="g", metric="close", stat=stat, no_regression=NoRegression())
-        result = one(gate, table, before)
-        assert (result.outcome, result.delta) == ("pass", 0.0)
+        for now, then in ((table, many), (many, table)):
+            result = one(gate, now, baseline_of(then))
+            assert (result.outcome, result.delta) == ("pass", 0.0)
 
 
 def test_decide__each_side_by_its_own_stored_verdicts() -> None:
