@@ -379,6 +379,12 @@ def test_show__never_crosses_a_threshold(
     assert show(value, against) == expected
 
 
+def test_show__equal_without_a_finite_decimal() -> None:
+    """The mean of a run against the same mean in its baseline."""
+    assert show(Fraction(17, 21), Fraction(17, 21)) == "0.8095"
+    assert show(Fraction(17, 21), Fraction(17, 21), 0.8095) == "0.80952"
+
+
 @given(finite, finite)
 def test_show__keeps_order(value: float, mark: float) -> None:
     shown = show(value, mark)

@@ -33,6 +33,10 @@ def show(value: float | Fraction, *against: float | Fraction | None, percent: bo
         rounded = _rounded(number, digits)
         if all(_sign(Fraction(rounded) - mark) == _sign(number - mark) for mark in marks):
             return _text(rounded) + unit
+    if number in marks:
+        # 17/21 has no decimal that is equal to it: two of it are rounded alike.
+        others = [mark for mark in against if mark is not None and exact(mark) * scale != number]
+        return show(value, *others, percent=percent)
     mark = min(marks, key=lambda mark: abs(mark - number))
     side = "below" if number < mark else "above"
     return f"just {side} {_text(_rounded(mark, _MOST_DIGITS))}{unit}"
