@@ -1,0 +1,153 @@
+"""The program as processes of a test: started, signalled, killed, waited for."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import override
+
+from tests.processes import environment
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ROOT = Path(__file__).resolve().parents[2]
+LONGEST_S = 50.0
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A command that has ended."""
+
+    code: int
+    """Exit code; negative for the signal that ended it."""
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        """The one document on stdout."""
+        return json.loads(self.out)
+
+    @override
+    def __str__(self) -> str:
+        return f"exit {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+
+
+@dataclass(slots=True)
+class Running:
+    """A command under way, the leader of its own process group."""
+
+    number: int
+    """Of the request that started it."""
+    pid: int
+    program: Program
+    out: Path
+    err: Path
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to the process alone, as `kill` does."""
+        os.kill(self.pid, number)
+
+    def wait(self, within_s: float = LONGEST_S) -> Done:
+        """Wait for its end."""
+        code = self.program.code_of(self, within_s)
+        return Done(code, self.out.read_text("utf-8"), self.err.read_text("utf-8"))
+
+
+@dataclass
+class Program:
+    """Starts commands through a launcher that has paid for the imports."""
+
+    scratch: Path
+    """For captured streams."""
+    _codes: dict[int, int] = field(default_factory=dict)
+    _pids: dict[int, int] = field(default_factory=dict)
+    _count: int = 0
+
+    def __post_init__(self) -> None:
+        launcher = ROOT / "tests" / "e2e" / "launcher.py"
+        self._process = subprocess.Popen(
+            [sys.executable, str(launcher), str(ROOT)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        self._news = threading.Condition()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            said = json.loads(line)
+            with self._news:
+                if "started" in said:
+                    self._pids[said["started"]] = said["pid"]
+                else:
+                    self._codes[said["ended"]] = said["code"]
+                self._news.notify_all()
+
+    def start(
+        self,
+        *argv: str | Path,
+        cwd: Path,
+        env: Mapping[str, str] | None = None,
+        fault: Mapping[str, Any] | None = None,
+    ) -> Running:
+        """Start `releasecheck ARGV` in a folder; `env` is added to the tests' own environment."""
+        number = self._count = self._count + 1
+        out, err = (self.scratch / f"{number}.{name}" for name in ("out", "err"))
+        path = f"{Path(sys.executable).parent}:{environment()['PATH']}"
+        request = {
+            "number": number,
+            "argv": [str(argument) for argument in argv],
+            "cwd": str(cwd),
+            "env": environment(PATH=path, NO_COLOR="1", **(env or {})),
+            "out": str(out),
+            "err": str(err),
+            "fault": fault,
+        }
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(request).encode() + b"\n")
+        self._process.stdin.flush()
+        with self._news:
+            self._news.wait_for(lambda: number in self._pids, LONGEST_S)
+            return Running(number, self._pids[number], self, out, err)
+
+    def __call__(
+        self,
+        *argv: str | Path,
+        cwd: Path,
+        env: Mapping[str, str] | None = None,
+        fault: Mapping[str, Any] | None = None,
+    ) -> Done:
+        """Run `releasecheck ARGV` to its end."""
+        return self.start(*argv, cwd=cwd, env=env, fault=fault).wait()
+
+    def code_of(self, running: Running, within_s: float) -> int:
+        """Exit code of a started process, waited for."""
+        with self._news:
+            if not self._news.wait_for(lambda: running.number in self._codes, within_s):
+                os.killpg(running.pid, signal.SIGKILL)
+                message = f"process {running.pid} did not end within {within_s} s"
+                raise TimeoutError(message)
+            return self._codes[running.number]
+
+    def stop(self) -> None:
+        """End the launcher; commands that still run are killed."""
+        for number in self._pids.keys() - self._codes.keys():
+            os.killpg(self._pids[number], signal.SIGKILL)
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+        self._listener.join()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
