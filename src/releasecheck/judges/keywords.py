@@ -30,19 +30,21 @@ _DRAFT_6: Final = _DRAFT_4 - {"id"} | _words("$id const contains propertyNames e
 _DRAFT_7: Final = _DRAFT_6 | _words(
     "if then else $comment readOnly writeOnly contentEncoding contentMediaType"
 )
-_2019_09: Final = _DRAFT_7 - {"dependencies"} | _words(
+_DRAFT_2019: Final = _DRAFT_7 - {"dependencies"} | _words(
     "$anchor $recursiveRef $recursiveAnchor $vocabulary $defs dependentRequired dependentSchemas "
     "unevaluatedItems unevaluatedProperties maxContains minContains contentSchema deprecated"
 )
-_2020_12: Final = _2019_09 - {"additionalItems", "$recursiveRef", "$recursiveAnchor"} | _words(
-    "prefixItems $dynamicRef $dynamicAnchor"
-)
+_DRAFT_2020: Final = _DRAFT_2019 - {
+    "additionalItems",
+    "$recursiveRef",
+    "$recursiveAnchor",
+} | _words("prefixItems $dynamicRef $dynamicAnchor")
 _DRAFTS: Final = {
     "json-schema.org/draft-04/schema": _DRAFT_4,
     "json-schema.org/draft-06/schema": _DRAFT_6,
     "json-schema.org/draft-07/schema": _DRAFT_7,
-    "json-schema.org/draft/2019-09/schema": _2019_09,
-    "json-schema.org/draft/2020-12/schema": _2020_12,
+    "json-schema.org/draft/2019-09/schema": _DRAFT_2019,
+    "json-schema.org/draft/2020-12/schema": _DRAFT_2020,
 }
 _REF_STANDS_ALONE: Final = (_DRAFT_4, _DRAFT_6, _DRAFT_7)
 
@@ -137,4 +139,4 @@ def _parts(word: str, value: Json) -> Iterator[tuple[tuple[str, ...], Json]]:
 
 def _known_words(schema: Json) -> frozenset[str]:
     draft = str(schema.get("$schema", "")) if isinstance(schema, dict) else ""
-    return _DRAFTS.get(draft.partition("://")[2].rstrip("#"), _2020_12)
+    return _DRAFTS.get(draft.partition("://")[2].rstrip("#"), _DRAFT_2020)

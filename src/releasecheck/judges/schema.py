@@ -6,7 +6,6 @@ bounded time, and nothing is fetched (docs/decisions/0004-judge-libraries.md).
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Final, NoReturn
 
 import jsonschema_rs
@@ -15,6 +14,7 @@ from typing_extensions import override
 from releasecheck.canonical import JsonProblem, parse_json
 from releasecheck.judges.keywords import Oddity, oddities, walk
 from releasecheck.judges.outcome import YES, ImmediateJudge, cannot, no
+from releasecheck.model.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,9 +121,7 @@ def _in_words(oddity: Oddity) -> str:
                 "use allOf"
             )
         case "unknown":
-            near = difflib.get_close_matches(oddity.word, oddity.known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
             return (
-                f"{oddity.place}: unknown keyword {oddity.word!r}, which would check nothing{hint} "
-                "(own annotations start with x-)"
+                f"{oddity.place}: unknown keyword {oddity.word!r}, which would check nothing"
+                f"{did_you_mean(oddity.word, oddity.known)} (own annotations start with x-)"
             )
