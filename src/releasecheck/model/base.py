@@ -136,14 +136,15 @@ def _to_tuple(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _not_empty(value: tuple[str, ...]) -> tuple[str, ...]:
+def not_empty(value: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuse a list without entries."""
     if not value:
         message = "expected at least one entry, found an empty list"
         raise ValueError(message)
     return value
 
 
-Texts = Annotated[tuple[str, ...], BeforeValidator(_to_tuple), AfterValidator(_not_empty)]
+Texts = Annotated[tuple[str, ...], BeforeValidator(_to_tuple), AfterValidator(not_empty)]
 """A list of at least one text."""
 FromList = BeforeValidator(_to_tuple)
 """Accept a list where a tuple is stored."""

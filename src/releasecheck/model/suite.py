@@ -31,11 +31,17 @@ class FieldMap(Written):
     """Where our fields are in foreign rows; a column name, or a dotted path into JSON rows."""
 
     id: str = "id"
+    """Unique name of the case."""
     input: str = "input"
+    """What the target gets."""
     expected: str = "expected"
+    """What judges compare with."""
     split: str = "split"
+    """The part of the dataset a case belongs to."""
     tags: str = "tags"
+    """A list, or a text with commas."""
     metadata: str = "metadata"
+    """A mapping that templates and judges can see."""
 
 
 class CaseFiles(Written):
@@ -66,13 +72,16 @@ class UsagePaths(Written):
     """JMESPath expressions into the whole response."""
 
     tokens: str | None = None
+    """Where the number of tokens stands."""
     cost_usd: str | None = None
+    """Where the cost in US dollars stands."""
 
 
 class TargetBase(Written):
     """What every kind of target takes."""
 
     id: Identifier = "target"
+    """Its name in reports."""
     timeout: Duration = 60.0
     """Seconds for one attempt."""
     concurrency: int = Field(default=4, ge=1, le=512)
@@ -82,6 +91,7 @@ class TargetBase(Written):
     retries: int = Field(default=1, ge=0, le=5)
     """More attempts after a transport failure, 429 or 5xx."""
     side_effects: SideEffects = "none"
+    """What a call may change; `irreversible` needs --approved-by."""
     output: str | None = None
     """JMESPath into the response; None takes the whole answer."""
     usage: UsagePaths | None = None
@@ -89,6 +99,7 @@ class TargetBase(Written):
     trace_id: str | None = None
     """`header:NAME` or a JMESPath."""
     start: StartSpec | None = None
+    """A program to start before and to stop after a shard; None calls what runs already."""
 
 
 class HttpTarget(TargetBase):
@@ -96,8 +107,11 @@ class HttpTarget(TargetBase):
 
     type: Literal["http"]
     url: str
+    """Where to send each case; `${NAME}` reads the environment."""
     method: Literal["POST", "PUT", "PATCH", "GET"] = "POST"
+    """GET sends no body."""
     headers: dict[str, str] = {}
+    """Sent with each call; `${NAME}` reads the environment."""
     body: JsonValue = None
     """JSON with Jinja2 in its texts; None sends `{"input": ...}`."""
 
@@ -125,6 +139,7 @@ class PythonTarget(TargetBase):
     interpreter: str = "python"
     """Program that runs the worker; needs nothing of ours installed."""
     env: dict[str, str] = {}
+    """Added to the environment; `${NAME}` works."""
     memory_limit: Size | None = None
     """Bytes of address space of the worker."""
 
@@ -136,11 +151,13 @@ class OpenAITarget(TargetBase):
     base_url: str
     """Up to and including `/v1`."""
     model: str
+    """Name of the model, as the API knows it."""
     messages: Annotated[tuple[dict[str, JsonValue], ...], FromList, Field(min_length=1)]
     """With Jinja2 in their texts."""
     api_key: str | None = None
     """A reference such as `${OPENAI_API_KEY}`."""
     headers: dict[str, str] = {}
+    """Sent with each call; `${NAME}` reads the environment."""
     params: dict[str, JsonValue] = {}
     """Sent as they are: temperature, max_tokens, seed, ..."""
 
@@ -175,10 +192,13 @@ class JudgeBase(Written):
     """What every judge takes."""
 
     id: Identifier
+    """Its name in gates and reports; unique in the suite."""
     input: str | None = None
     """JMESPath into the output; judges a part of it."""
     when: When | None = None
+    """The cases it applies to; the rest is not applicable. None is all."""
     better: Literal["higher", "lower"] = "higher"
+    """Which way is an improvement."""
     pass_at: Finite | None = None
     """The value from which (or, with `better: lower`, up to which) a trial passes."""
     pass_rule: PassRule = "majority"
@@ -197,6 +217,7 @@ class ExactJudge(YesNoJudge):
 
     type: Literal["exact"]
     normalize: Normalizations = ()
+    """Applied to both texts, in this order."""
 
 
 class ContainsJudge(YesNoJudge):
@@ -206,6 +227,7 @@ class ContainsJudge(YesNoJudge):
     value: str | int | float | None = None
     """What to look for; None takes the case's expected (a text, or a list of which all must occur)."""
     normalize: Normalizations = ()
+    """Applied to both texts, in this order."""
 
 
 class RegexJudge(YesNoJudge):
@@ -213,8 +235,11 @@ class RegexJudge(YesNoJudge):
 
     type: Literal["regex"]
     pattern: str
+    """The regular expression."""
     flags: Annotated[tuple[Literal["ignorecase", "multiline", "dotall"], ...], FromList] = ()
+    """How it is read."""
     match: Literal["search", "full"] = "search"
+    """Anywhere in the text, or the whole text."""
     timeout: Duration = 1.0
     """Seconds for one match; longer is a judge failure (B67)."""
 
@@ -245,6 +270,7 @@ class SimilarityJudge(JudgeBase):
 
     type: Literal["similarity"]
     normalize: Normalizations = ()
+    """Applied to both texts, in this order."""
 
 
 class RankJudge(JudgeBase):
@@ -271,11 +297,17 @@ class PythonJudge(JudgeBase):
 
     type: Literal["python"]
     function: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]
+    """`package.module:function`."""
     interpreter: str = "python"
+    """Program that runs the worker; needs nothing of ours installed."""
     env: dict[str, str] = {}
+    """Added to the environment; `${NAME}` works."""
     timeout: Duration = 60.0
+    """Seconds for one output."""
     concurrency: int = Field(default=4, ge=1, le=512)
+    """Outputs judged at once, in the whole run."""
     negate: bool = False
+    """Turn yes into no, outside the judge; a failure stays a failure."""
     scale: Scale | None = None
     """Values outside are failures of the judge, never clamped (B58); None is any finite number."""
 
@@ -285,10 +317,15 @@ class CommandJudge(JudgeBase):
 
     type: Literal["command"]
     run: Texts
+    """Argument list, never a shell."""
     env: dict[str, str] = {}
+    """Added to the environment; `${NAME}` works."""
     timeout: Duration = 60.0
+    """Seconds for one output."""
     concurrency: int = Field(default=4, ge=1, le=512)
+    """Outputs judged at once, in the whole run."""
     negate: bool = False
+    """Turn yes into no, outside the judge; a failure stays a failure."""
     scale: Scale | None = None
     """As in a python judge."""
 
@@ -343,16 +380,25 @@ class GateSpec(Written):
     """A rule over one metric."""
 
     id: Identifier
+    """Its name in reports; unique in the suite."""
     metric: str
     """A judge's id or a built-in metric."""
     split: Identifier = "all"
+    """The part of the dataset it looks at; `all` is every case."""
     cases: CaseFilter | None = None
+    """Only these cases of the split; None is all of them."""
     stat: Stat = "mean"
+    """The aggregate it looks at."""
     min: Finite | None = None
+    """Blocks below this number."""
     max: Finite | None = None
+    """Blocks above this number."""
     require: Literal["all"] | None = None
+    """Blocks when any of the cases does not pass."""
     no_regression: NoRegression | None = None
+    """Blocks when the candidate is worse than the baseline allows."""
     on_target_failure: Literal["refuse", "count_as_fail"] = "refuse"
+    """A failed call makes the gate refuse, or counts as the worst value of its judge."""
 
     @model_validator(mode="after")
     def _one_rule(self) -> GateSpec:
@@ -374,22 +420,29 @@ class BaselineRule(Written):
     min_overlap: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 0.9
     """Least part of the baseline's scored cases that must be comparable."""
     on_missing: Literal["refuse", "bootstrap"] = "refuse"
+    """Without any baseline: no verdict, or a neutral outcome for a first run."""
 
 
 class Settle(Written):
     """How long deferred judges are waited for."""
 
     interval: Duration = 5.0
+    """Seconds between two questions to a judge that answers later."""
     deadline: Duration = 300.0
+    """Seconds after the last case was sent until which scores are taken."""
     batch: int = Field(default=50, ge=1, le=50)
+    """Tickets in one question."""
     grace: Duration = 300.0
+    """Seconds after the deadline in which an interrupted run may still ask once."""
 
 
 class Budget(Written):
     """What a whole run may use; spent, the run stops between batches and says so."""
 
     cost_usd: Positive | None = None
+    """US dollars; None is no limit."""
     time: Duration | None = None
+    """Seconds; None is no limit."""
 
 
 StoreOutputs: TypeAlias = Literal["full", "digest", "none"]
@@ -406,23 +459,35 @@ class Suite(Written):
     """A named release check."""
 
     version: Annotated[Literal[1], BeforeValidator(_not_bool)]
+    """Of this format."""
     suite: SuiteName
+    """Name of the release check."""
     cases: Annotated[tuple[CaseFiles, ...], FromList, Field(min_length=1)]
+    """Dataset files."""
     expect_cases: int | None = Field(default=None, ge=1)
     """Pin: another number of cases is an error."""
     trials: int = Field(default=1, ge=1, le=1000)
+    """Answers sampled for each case."""
     batch: int = Field(default=10, ge=1, le=100_000)
     """Cases between two checkpoints."""
     shards: int | None = Field(default=None, ge=1, le=256)
     """None is one per 100 cases and at most 20."""
     target: Target
+    """The system under test."""
     judges: Annotated[tuple[Judge, ...], FromList, Field(min_length=1)]
+    """What scores each output."""
     gates: Annotated[tuple[GateSpec, ...], FromList, Field(min_length=1)]
+    """The rules that decide."""
     baseline: BaselineRule = BaselineRule()
+    """The earlier run to compare with."""
     confidence: Annotated[float, Field(gt=0.5, lt=1, allow_inf_nan=False)] = 0.95
+    """Of every interval."""
     settle: Settle = Settle()
+    """How long judges that answer later are waited for."""
     store_outputs: StoreOutputs = "full"
+    """Keep outputs, only their digests once judged, or neither outputs nor reasons."""
     budget: Budget | None = None
+    """What a run may use; None is no limit."""
     expires: Duration = 86_400.0
     """Seconds after which an open run is closed as it is."""
 

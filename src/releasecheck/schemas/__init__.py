@@ -12,6 +12,8 @@ from releasecheck.schemas.records import case_schema, results_schema
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from releasecheck.canonical import Json
+
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _KINDS: Final[dict[str, tuple[Callable[[], dict[str, Any]], str]]] = {
     "config": (config_schema, "A suite as it is written in `releasecheck.yaml`."),
@@ -41,7 +43,22 @@ def json_schema(kind: str) -> dict[str, Any]:
     return {
         "$schema": DIALECT,
         "$id": f"urn:releasecheck:schema:{kind}:1",
-        **build(),
+        **_repaired(build()),
         "title": f"releasecheck/{kind}@1",
         "description": description,
     }
+
+
+def _repaired(schema: Json) -> Json:
+    """The least length of a list as `minItems`.
+
+    Pydantic tells it as that of a text where a list is read as a tuple.
+    """
+    if isinstance(schema, list):
+        return [_repaired(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {key: _repaired(part) for key, part in schema.items()}
+    if found.get("type") == "array" and "minLength" in found:
+        found["minItems"] = found.pop("minLength")
+    return found

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic.json_schema import GenerateJsonSchema
 from typing_extensions import override
 
-from releasecheck.model.base import parse_duration, parse_rate, parse_size
+from releasecheck.model.base import not_empty, parse_duration, parse_rate, parse_size
 from releasecheck.model.suite import Suite
 
 if TYPE_CHECKING:
@@ -52,6 +52,13 @@ class _AsWritten(GenerateJsonSchema):
         if written is not None:
             return copy.deepcopy(written)
         return super().function_before_schema(schema)
+
+    @override
+    def function_after_schema(
+        self, schema: core_schema.AfterValidatorFunctionSchema
+    ) -> JsonSchemaValue:
+        found = super().function_after_schema(schema)
+        return {**found, "minItems": 1} if schema["function"]["function"] is not_empty else found
 
 
 def config_schema() -> dict[str, Any]:

@@ -140,7 +140,7 @@ def _bar(metric: Metric, thresholds: list[float], interval: str) -> Bar | None:
         return None
     drawn = [metric.ci_low, metric.ci_high, metric.value, metric.baseline_value, *thresholds]
     numbers = [number for number in drawn if number is not None]
-    start, end = min(0.0, *numbers), max(numbers)
+    start, end = min(0.0, *numbers), max(0.0, *numbers)
     end = 1.0 if start == 0.0 and end <= 1.0 and not _has_unit(metric.metric) else end * _MARGIN
     if end <= start:
         end = start + 1.0

@@ -1,0 +1,150 @@
+"""The verdict in words, for every way a run can end."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import pytest
+
+from releasecheck.model.scorecard import Outcome, Scorecard, Status
+from releasecheck.scorecard.tables import counted, gate_rows, metric_rows
+from releasecheck.scorecard.verdict import (
+    OUTCOME_TONES,
+    OUTCOME_WORDS,
+    headline,
+    is_open,
+    next_steps,
+    reasons,
+    tone,
+)
+from tests.unit.scorecard import samples
+
+
+def card(**changes: Any) -> Scorecard:
+    return samples.scorecard([samples.row(samples.case(0))], **changes)
+
+
+@pytest.mark.parametrize("outcome", get_args(Outcome))
+@pytest.mark.parametrize("status", get_args(Status))
+def test_words__exist_for_every_end(outcome: Outcome, status: Status) -> None:
+    made = card(verdict=outcome, status=status)
+    assert headline(made)
+    assert next_steps(made)
+    assert OUTCOME_WORDS[outcome]
+    assert (tone(made) == "good") == (outcome == "pass")
+
+
+def test_tone__an_overridden_block_is_not_green() -> None:
+    made = card(verdict="block", overridden=True)
+    assert tone(made) == "warn"
+    assert headline(made) == "Blocked, and overridden by a recorded waiver"
+    assert "waiver" in next_steps(made)[0]
+
+
+def test_tone__waiting() -> None:
+    made = card(verdict=None, status="running")
+    assert (tone(made), headline(made), is_open(made)) == ("wait", "Waiting for scores", True)
+
+
+def test_headline__says_how_the_run_ended() -> None:
+    assert headline(card(verdict="blocked_missing", status="expired")) == (
+        "No verdict: scores are missing (the run expired before it was complete)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdict", "given", "shown"),
+    [
+        ("block", ("block: measured", "no-worse: block: fell"), ("no-worse: block: fell",)),
+        ("pass", ("pass: every gate held",), ("Every gate held",)),
+        ("pass", ("something else", "more"), ("something else", "more")),
+        ("pass", (), ()),
+        (None, ("waiting: 9 scores", "carry on"), ("carry on",)),
+    ],
+)
+def test_reasons__do_not_repeat_the_headline(
+    verdict: str | None, given: tuple[str, ...], shown: tuple[str, ...]
+) -> None:
+    assert reasons(card(verdict=verdict, reasons=given)) == shown
+
+
+def test_next_steps__after_a_block_point_at_the_flips_and_not_at_running_again() -> None:
+    flips = {"exact": {"new_failures": ["a"]}, "other": {"new_failures": ["a"]}}
+    first, second = next_steps(card(verdict="block", flips=flips))
+    assert first == "Start with 1 case that passed in the baseline and fails now."
+    assert second.startswith("Running again does not help")
+    assert "worst cases" in next_steps(card(verdict="block"))[0]
+
+
+def test_next_steps__a_closed_run_cannot_be_resumed() -> None:
+    assert "resume" in next_steps(card(verdict="blocked_missing", status="running"))[0]
+    assert "new run" in next_steps(card(verdict="blocked_missing", status="expired"))[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"gates": [samples.gate(outcome="not_comparable")]}, "on_missing: bootstrap"),
+        ({"gates": [samples.gate(outcome="not_comparable")],
+          "baseline": samples.baseline_used(judges_changed=["exact"])}, "A judge changed since the baseline (exact)"),
+        ({"gates": [samples.gate(outcome="not_comparable")], "baseline": samples.baseline_used()}, "Too little"),
+        ({"gates": [samples.gate(outcome="not_selected")]}, "Choose cases"),
+    ],
+)  # fmt: skip
+def test_next_steps__not_comparable(changes: dict[str, Any], says: str) -> None:
+    assert says in next_steps(card(verdict="not_comparable", **changes))[0]
+
+
+def test_gate_rows__worst_first_and_never_rounded_onto_the_threshold() -> None:
+    gates = [
+        samples.gate(id=outcome.replace("_", "-"), outcome=outcome, value=0.84999999)
+        for outcome in OUTCOME_TONES
+    ]
+    rows = gate_rows(card(gates=gates))
+    assert [row.outcome for row in rows] == list(reversed(OUTCOME_TONES))
+    assert {row.value for row in rows} == {"0.84999999"}
+
+
+def test_gate_rows__a_refusal_shows_no_numbers() -> None:
+    row = gate_rows(
+        card(gates=[samples.gate(outcome="blocked_missing", value=None, compared=None)])
+    )[0]
+    assert (row.value, row.baseline, row.delta, row.compared) == ("–",) * 4  # noqa: RUF001
+
+
+def test_metric_rows__bars_stay_inside_and_say_what_they_show() -> None:
+    rows = metric_rows(samples.blocked().report.scorecard)
+    for row in rows:
+        assert row.bar is not None
+        places = [row.bar.low, row.bar.high, row.bar.value, row.bar.baseline, *row.bar.thresholds]
+        assert all(0 <= place <= 100 for place in places if place is not None)
+    first = rows[0].bar
+    assert first is not None
+    assert first.words == "0.8929, interval 0.808 to 0.942, baseline 0.9762, threshold 0.85"
+    assert first.thresholds == (85.0,)
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high"),
+    [(0.0, None, None), (-2.0, -3.0, -1.0), (1e9, 0.0, 2e9), (1.0, 1.0, 1.0)],
+)
+def test_metric_rows__any_scale(value: float, low: float | None, high: float | None) -> None:
+    made = card(metrics=[samples.metric(value=value, ci_low=low, ci_high=high)])
+    bar = metric_rows(made)[0].bar
+    assert bar is not None
+    assert all(0 <= place <= 100 for place in (bar.low, bar.value, bar.high) if place is not None)
+
+
+def test_metric_rows__nothing_measured_is_no_zero() -> None:
+    row = metric_rows(
+        card(metrics=[samples.metric(value=None, n_scored=0, ci_low=None, ci_high=None)])
+    )[0]
+    assert (row.value, row.interval, row.bar, row.complete) == ("–", "–", None, False)  # noqa: RUF001
+
+
+def test_counted__names_all_scores() -> None:
+    assert (
+        counted(samples.refused().report.scorecard)
+        == "161 of 168 scores measured (95.83 %) for 84 cases"
+    )
+    assert counted(samples.empty().report.scorecard) == "No score was planned"
