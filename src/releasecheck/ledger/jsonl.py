@@ -80,6 +80,9 @@ class JsonlWriter:
         self._whole = True
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _cannot_write(path, error) from error
+        try:
             self._file = path.open("xb", buffering=0)
         except FileExistsError:
             message = f"{path}: this attempt is recorded already; leave --attempt out to take the next one"
