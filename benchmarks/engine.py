@@ -44,7 +44,7 @@ SERVER = Path(__file__).with_name("transports.py")
 def write_suite(folder: Path, url: str, cases: int, concurrency: int) -> Path:
     """A suite whose target is the server at `url`."""
     rows = (
-        json.dumps({"id": f"c{n:05}", "input": f"question {n}", "expected": "yes"}) + "\n"
+        json.dumps({"id": f"c{n:05}", "input": f"question {n}", "expected": "Oslo"}) + "\n"
         for n in range(cases)
     )
     (folder / "cases.jsonl").write_text("".join(rows), encoding="utf-8")
@@ -53,9 +53,9 @@ def write_suite(folder: Path, url: str, cases: int, concurrency: int) -> Path:
         f"""version: 1
 suite: bench
 cases: [{{path: cases.jsonl}}]
-target: {{type: http, url: "{url}", body: {{question: "{{{{ input }}}}"}}, concurrency: {concurrency}}}
-judges: [{{id: exact, type: exact, input: "to_string(@)"}}]
-gates: [{{id: any, metric: target_errors, stat: max, max: 0}}]
+target: {{type: http, url: "{url}", body: {{question: "{{{{ input }}}}"}}, output: answer, concurrency: {concurrency}}}
+judges: [{{id: exact, type: exact}}]
+gates: [{{id: all, metric: exact, require: all}}]
 """,
         encoding="utf-8",
     )

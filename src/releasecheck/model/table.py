@@ -15,6 +15,7 @@ import numpy.typing as npt
 Floats: TypeAlias = npt.NDArray[np.float64]
 Codes: TypeAlias = npt.NDArray[np.int8]
 Flags: TypeAlias = npt.NDArray[np.bool_]
+Indices: TypeAlias = npt.NDArray[np.intp]
 
 STATES: Final = ("missing", "scored", "not-applicable", "pending", "failed")
 """State words by code; a pair without any record is `missing`, code 0."""

@@ -15,7 +15,7 @@ from releasecheck.ledger.jsonl import JsonlWriter, purge_file, shard_file_name
 from releasecheck.model.record import FileHeader, OutputRecord
 from releasecheck.model.table import ANSWERED
 from releasecheck.pipeline.folders import LEDGER_FILE, find_root, ledger_files
-from releasecheck.pipeline.remaining import count_remaining, merge_files, remaining
+from releasecheck.pipeline.remaining import merge_files, open_trials, remaining
 from releasecheck.plan import ShardLimits, divide
 from releasecheck.references import missing_names
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from releasecheck.model.plan import Plan
-    from releasecheck.model.table import Flags
+    from releasecheck.model.table import Flags, Indices
     from releasecheck.pipeline.folders import PlanFolder
     from releasecheck.pipeline.remaining import JudgesAsked, Recorded
     from releasecheck.pipeline.world import World
@@ -199,8 +199,8 @@ async def execute_shard(
         raise UsageError(message)
     paths = _earlier_files(request)
     recorded = merge_files(folder, paths)
-    own = [case.index for case in folder.cases(request.index)]
-    total = count_remaining(recorded, own, request.judges)
+    own = _own_cases(folder, request.index)
+    total = int(np.count_nonzero(open_trials(recorded, request.judges)[own]))
     attempts = [int(found[2]) for path in paths if (found := _of_shard(path, request.index))]
     if not total and attempts:
         return ShardDone(request.index, None, None, Tally(), 0, None)
@@ -243,8 +243,7 @@ async def execute_shard(
 def open_pairs(folder: PlanFolder, request: ShardRequest) -> int:
     """Pairs of the shard that have no record, or a retryable failure: what a re-run has to do."""
     recorded = merge_files(folder, _earlier_files(request))
-    own = [case.index for case in folder.cases(request.index)]
-    return _open_pairs(recorded, own, request.judges)
+    return _open_pairs(recorded, _own_cases(folder, request.index), request.judges)
 
 
 def _of_shard(path: Path, index: int) -> Sequence[str] | None:
@@ -280,9 +279,13 @@ def header_of(
     )
 
 
-def _open_pairs(recorded: Recorded, cases: Sequence[int], asked: JudgesAsked) -> int:
+def _own_cases(folder: PlanFolder, shard: int) -> Indices:
+    """Plan indices of a shard's cases."""
+    return np.flatnonzero(np.asarray(folder.rows[1], dtype=np.int64) == shard)
+
+
+def _open_pairs(recorded: Recorded, own: Indices, asked: JudgesAsked) -> int:
     table = recorded.merged.table
-    own = np.asarray(cases, dtype=np.int64)
     mendable: Flags = table.mendable[own]
     if asked == "none":
         # Judges come later: open is only what the target has not answered, and may yet.
@@ -291,8 +294,7 @@ def _open_pairs(recorded: Recorded, cases: Sequence[int], asked: JudgesAsked) ->
     return int(np.count_nonzero(mendable))
 
 
-def _cost_so_far(recorded: Recorded, cases: Sequence[int]) -> float:
-    own = np.asarray(cases, dtype=np.int64)
+def _cost_so_far(recorded: Recorded, own: Indices) -> float:
     target = np.nansum(recorded.merged.table.cost_usd[own]) if len(own) else 0.0
     judges = np.nansum(recorded.merged.judge_usage[own][..., 0]) if len(own) else 0.0
     total = float(target) + float(judges)

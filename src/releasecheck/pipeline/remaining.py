@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from releasecheck.merge import Merged
     from releasecheck.model.case import Case
+    from releasecheck.model.table import Flags
     from releasecheck.pipeline.folders import PlanFolder
 
 JudgesAsked: TypeAlias = Literal["all", "none", "only"]
@@ -60,9 +61,18 @@ def stored_output(recorded: Recorded, case: int, trial: int, files: dict[int, IO
     return Stored(row["output"], found)
 
 
-def count_remaining(recorded: Recorded, cases: Sequence[int], asked: JudgesAsked) -> int:
-    """How many (case, trial)s of these cases have something to do."""
-    return sum(1 for _ in _open(recorded, cases, asked))
+def open_trials(recorded: Recorded, asked: JudgesAsked) -> Flags:
+    """[C, T]: whether a (case, trial) has something to do."""
+    table = recorded.merged.table
+    # A pending pair is not asked again: its ticket is open, and settling asks for it.
+    unsettled = table.mendable & np.not_equal(table.state, PENDING)
+    todo: Flags = np.logical_or.reduce(unsettled, axis=2)
+    answered: Flags = np.equal(table.target, ANSWERED)
+    if asked == "none":
+        return todo & ~answered
+    if asked == "only":
+        return todo & answered & recorded.merged.stored
+    return todo
 
 
 def remaining(
@@ -74,39 +84,20 @@ def remaining(
     at_most: int | None = None,
 ) -> Iterator[Trial]:
     """The (case, trial)s of `cases` with something to do, in their order, content read lazily."""
-    plan = folder.plan
+    todo = open_trials(recorded, asked)
     files: dict[int, IO[bytes]] = {}
-    position = given = 0
+    given = 0
     try:
-        for case in cases:
-            for _, trial in _open(recorded, [case.index], asked):
+        for position, case in enumerate(cases):
+            for trial in np.flatnonzero(todo[case.index]).tolist():
                 if at_most is not None and given >= at_most:
                     return
                 given += 1
-                yield _trial(recorded, case, trial, position // plan.batch, asked, files)
-            position += 1
+                batch = position // folder.plan.batch
+                yield _trial(recorded, case, trial, batch, asked, files)
     finally:
         for file in files.values():
             file.close()
-
-
-def _open(
-    recorded: Recorded, cases: Sequence[int], asked: JudgesAsked
-) -> Iterator[tuple[int, int]]:
-    table = recorded.merged.table
-    # A pending pair is not asked again: its ticket is open, and settling asks for it.
-    todo = table.mendable & (table.state != PENDING)
-    for case in cases:
-        for trial in range(table.trials):
-            answered = table.target[case, trial] == ANSWERED
-            if asked == "none":
-                if not answered and todo[case, trial].any():
-                    yield case, trial
-            elif asked == "only":
-                if answered and recorded.merged.stored[case, trial] and todo[case, trial].any():
-                    yield case, trial
-            elif todo[case, trial].any():
-                yield case, trial
 
 
 def _trial(
