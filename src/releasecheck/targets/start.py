@@ -25,7 +25,10 @@ GRACE_S: Final = 5.0
 """Seconds it may take to shut down after TERM."""
 FIRST_LOOK_S: Final = 0.02
 LONGEST_LOOK_S: Final = 0.5
-TAIL: Final = 4096
+TAIL: Final = 8192
+"""Bytes of the end of a log that are read."""
+SHOWN: Final = 1000
+"""Characters of it that an error shows."""
 
 
 @dataclass(slots=True)
@@ -48,12 +51,11 @@ class Started:
         )
 
     def tail(self) -> str:
-        """The end of its log, without secrets."""
+        """The end of its log on one line, without secrets."""
         with self.log.open("rb") as stream:
             stream.seek(max(0, self.log.stat().st_size - TAIL))
-            return self.classify.end_of(stream.read().decode("utf-8", "replace")).removeprefix(
-                "; stderr ends: "
-            )
+            text = stream.read().decode("utf-8", "replace")
+        return self.classify.clean(text)[-SHOWN:]
 
     async def aclose(self) -> None:
         """Stop the whole process group; idempotent."""

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 WORKER: Final = Path(__file__).with_name("worker.py")
 START_S: Final = 300.0
 """Seconds for the user's module to be imported; some load a model there."""
+FAREWELL_S: Final = 1.0
+"""Seconds it may take to end by itself."""
 MOST_SENDS: Final = 5
 """Times one call is sent when other calls keep taking the process down."""
 _REPLY: Final = re.compile(rb'\{"id": (\d+), "ok": ')
@@ -287,6 +289,9 @@ class PythonWorker:
         process, self._process = self._process, None
         if process is not None and process.child is not None:
             process.killed = True
+            # Closing its input lets it end by itself, with its exit handlers.
+            process.child.write(b"", close=True)
+            await process.child.exited_within(FAREWELL_S)
             await process.child.stop()
         if self._watching:
             await asyncio.wait(self._watching)
