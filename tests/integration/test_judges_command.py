@@ -119,6 +119,15 @@ def test_command__exit_code__fails_whatever_it_printed(tmp_path: Path) -> None:
     assert "key [redacted:SECRET]" in reason(found)
 
 
+@pytest.mark.parametrize("printed", ["{}", '{{"value": "{}"}}', '{{"{}": 1}}'])
+def test_command__secret_in_an_answer__leaves_no_half(tmp_path: Path, printed: str) -> None:
+    """Messages quote the start of what was answered; the cut must not spare half a secret."""
+    secret = "k3y-that-nobody-may-see"
+    answered = printed.format("x" * 70 + secret)
+    found = judged(tmp_path, "say:" + answered, redactor=Redactor({"SECRET": secret})).answer
+    assert "k3y-" not in reason(found)
+
+
 def test_command__negated__failure_stays(tmp_path: Path) -> None:
     """B32."""
     assert said(judged(tmp_path, "exit:1", negate=True).answer) == "exit_code"

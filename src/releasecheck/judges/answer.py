@@ -19,21 +19,22 @@ from releasecheck.ports import Judged
 if TYPE_CHECKING:
     from releasecheck.canonical import Json
     from releasecheck.model.score import JudgeAnswer
+    from releasecheck.redact import Redactor
 
 Range: TypeAlias = tuple[float, float]
 _EXPECTED: Final = "expected a number, true or false, or an object with `value` or `state`"
 
 
-def read_reply(data: bytes, scale: Range | None) -> Judged:
-    """Read an answer from the bytes in which it came."""
+def read_reply(data: bytes, scale: Range | None, redactor: Redactor) -> Judged:
+    """Read an answer from the bytes in which it came; secrets go before anything is cut."""
     try:
         found = parse_json(data)
     except JsonProblem as problem:
         if not data.strip():
             return Judged(cannot("malformed", f"the judge answered nothing; {_EXPECTED}"))
-        start = shown(data[:200].decode("utf-8", "replace").strip())
+        start = shown(redactor.text(data.decode("utf-8", "replace")).strip())
         return Judged(cannot("malformed", f"not JSON: {problem}; found {start}; {_EXPECTED}"))
-    return read_answer(found, scale)
+    return read_answer(redactor.value(found), scale)
 
 
 def read_answer(found: Json, scale: Range | None) -> Judged:

@@ -133,13 +133,11 @@ class _Opener:
             case PythonJudge():
                 from releasecheck.judges.python import Python
 
-                return Python(spec, self._worker(spec))
+                return Python(spec, self._worker(spec), self._redactor)
             case CommandJudge():
                 from releasecheck.judges.command import Command
-                from releasecheck.transport.classify import Classifier
 
-                classifier = Classifier("judge", self._redactor.text)
-                return Command(spec, self._program(spec, spec.run), classifier)
+                return Command(spec, self._program(spec, spec.run), self._redactor)
 
     def _program(self, spec: PythonJudge | CommandJudge, argv: Sequence[str]) -> Program:
         from releasecheck.transport.process import Program

@@ -12,21 +12,24 @@ from releasecheck.judges.answer import read_reply
 from releasecheck.judges.question import question
 from releasecheck.model.score import JudgeFailed
 from releasecheck.ports import Judge, Judged
+from releasecheck.transport.classify import Classifier
 from releasecheck.transport.process import ProgramNotFound, run_program
 
 if TYPE_CHECKING:
     from releasecheck.model.suite import CommandJudge
     from releasecheck.ports import JudgeAsk
-    from releasecheck.transport.classify import Classifier, Trouble
+    from releasecheck.redact import Redactor
+    from releasecheck.transport.classify import Trouble
     from releasecheck.transport.process import ProcessEnd, Program
 
 
 class Command(Judge):
     """Runs the program once for each output."""
 
-    def __init__(self, spec: CommandJudge, program: Program, classifier: Classifier) -> None:
+    def __init__(self, spec: CommandJudge, program: Program, redactor: Redactor) -> None:
         self._program = program
-        self._classify = classifier
+        self._classify = Classifier("judge", redactor.text)
+        self._redactor = redactor
         self._timeout_s = spec.timeout
         self._scale = spec.scale
         self._doing = spec.run[0]
@@ -38,7 +41,7 @@ class Command(Judge):
             end = await self._run(dump_line(question(ask)))
         if not isinstance(end, bytes):
             return Judged(JudgeFailed(end.failure))
-        return read_reply(end, self._scale)
+        return read_reply(end, self._scale, self._redactor)
 
     async def _run(self, asked: bytes) -> bytes | Trouble:
         try:

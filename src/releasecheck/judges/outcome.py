@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from typing_extensions import override
 
-from releasecheck.model.failure import FailureClass, failure
+from releasecheck.model.failure import Failure, FailureClass
 from releasecheck.model.score import JudgeAnswer, JudgeFailed, Scored
 from releasecheck.ports import Judge, Judged
 
@@ -51,8 +51,11 @@ def no(reason: str) -> Scored:
 def cannot(
     code: str, message: str, *, cls: FailureClass = "judge", retryable: bool = False
 ) -> JudgeFailed:
-    """The judge could not score; never 0 and never a pass."""
-    return JudgeFailed(failure(cls, "judge", code, message, retryable=retryable))
+    """The judge could not score; never 0 and never a pass.
+
+    The message is cut only once secrets are out of it, by `WrappedJudge`.
+    """
+    return JudgeFailed(Failure(cls, "judge", code, retryable, message))
 
 
 def no_expected(found: Json, wanted: str) -> JudgeFailed:

@@ -15,13 +15,15 @@ from releasecheck.ports import Judge, Judged
 if TYPE_CHECKING:
     from releasecheck.model.suite import PythonJudge
     from releasecheck.ports import JudgeAsk
+    from releasecheck.redact import Redactor
     from releasecheck.transport.pyworker import PythonWorker
 
 
 class Python(Judge):
     """Calls the function with one mapping and reads the score that it returns."""
 
-    def __init__(self, spec: PythonJudge, worker: PythonWorker) -> None:
+    def __init__(self, spec: PythonJudge, worker: PythonWorker, redactor: Redactor) -> None:
+        self._redactor = redactor
         self._worker = worker
         self._timeout_s = spec.timeout
         self._scale = spec.scale
@@ -34,7 +36,7 @@ class Python(Judge):
             reply = await self._worker.call(question(ask), self._timeout_s)
         if not isinstance(reply, bytes):
             return Judged(JudgeFailed(reply.failure))
-        return read_reply(reply, self._scale)
+        return read_reply(reply, self._scale, self._redactor)
 
     @override
     async def aclose(self) -> None:

@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from releasecheck.canonical import clean_text
 from releasecheck.judges.outcome import cannot, kind
+from releasecheck.model.failure import LONGEST_MESSAGE
 from releasecheck.model.score import JudgeFailed, NotApplicable, Pending, Scored
 from releasecheck.model.suite import CommandJudge, PythonJudge, YesNoJudge
 from releasecheck.ports import Judge, Judged
@@ -66,12 +67,13 @@ class WrappedJudge(Judge):
             case NotApplicable(reason):
                 return NotApplicable(self._text(reason))
             case JudgeFailed(failure):
-                return JudgeFailed(replace(failure, message=self._text(failure.message or "")))
+                message = self._text(failure.message or "", LONGEST_MESSAGE)
+                return JudgeFailed(replace(failure, message=message))
 
-    def _text(self, text: str) -> str:
+    def _text(self, text: str, longest: int = LONGEST_REASON) -> str:
         # Redacted before it is cut, or the first half of a secret would be left at the cut.
         text = self._redactor.text(clean_text(text))
-        return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 3] + "..."
+        return text if len(text) <= longest else text[: longest - 3] + "..."
 
 
 class Selector:

@@ -11,6 +11,7 @@ from hypothesis import given
 from releasecheck.judges.answer import read_answer, read_reply
 from releasecheck.model.record import NO_USAGE, Usage
 from releasecheck.model.score import NotApplicable, Scored
+from releasecheck.redact import NOTHING_SECRET
 from tests.strategies import json_values
 from tests.unit.judges.builders import reason, said
 
@@ -106,12 +107,14 @@ def test_read_answer__scale(value: Any, said_: float | str) -> None:
     ],
 )
 def test_read_reply__bytes(data: bytes, said_: float | str) -> None:
-    assert said(read_reply(data, None).answer) == said_
+    assert said(read_reply(data, None, NOTHING_SECRET).answer) == said_
 
 
 def test_read_reply__says_what_it_found() -> None:
-    assert reason(read_reply(b"", None).answer).startswith("the judge answered nothing; expected")
-    assert '"loading..."' in reason(read_reply(b"loading...", None).answer)
+    assert reason(read_reply(b"", None, NOTHING_SECRET).answer).startswith(
+        "the judge answered nothing; expected"
+    )
+    assert '"loading..."' in reason(read_reply(b"loading...", None, NOTHING_SECRET).answer)
     assert "its keys: reason, score" in reason(read_answer({"score": 1, "reason": ""}, None).answer)
 
 
@@ -154,7 +157,7 @@ def test_read_answer__bad_usage__is_said(usage: Any) -> None:
 @given(json_values)
 def test_read_reply__anything__has_one_state(value: Any) -> None:
     """No value comes from anything but a number, true or false in its place (B56)."""
-    found = read_reply(json.dumps(value).encode(), None).answer
+    found = read_reply(json.dumps(value).encode(), None, NOTHING_SECRET).answer
     place = value.get("value") if isinstance(value, dict) else value
     if isinstance(found, Scored):
         assert isinstance(place, bool | int | float)

@@ -10,8 +10,9 @@ from typing_extensions import override
 
 from releasecheck.judges.outcome import cannot
 from releasecheck.judges.wrap import LONGEST_REASON, WrappedJudge, negated
+from releasecheck.model.failure import LONGEST_MESSAGE
 from releasecheck.model.record import Usage
-from releasecheck.model.score import JudgeAnswer, NotApplicable, Pending, Scored
+from releasecheck.model.score import JudgeAnswer, JudgeFailed, NotApplicable, Pending, Scored
 from releasecheck.ports import Judge, JudgeAsk, Judged
 from releasecheck.redact import NOTHING_SECRET, Redactor
 from tests.unit.judges.builders import answer, ask, opened, reason, said, spec_of
@@ -184,15 +185,18 @@ def test_reasons__are_cleaned_redacted_and_cut(found: JudgeAnswer) -> None:
     judged = asyncio.run(wrapped(Scripted(with_words(found)), redactor).judge(ask("out")))
     shown = reason(judged.answer)
     assert shown.startswith("half \ufffd [redacted:KEY] xxx")
-    assert len(shown) <= LONGEST_REASON
+    assert len(shown) == (LONGEST_MESSAGE if isinstance(found, JudgeFailed) else LONGEST_REASON)
     shown.encode("utf-8")
 
 
 def test_reasons__a_secret_at_the_cut__leaves_no_half() -> None:
     secret = "s3cr3t-value-of-a-key"
-    words = "x" * (LONGEST_REASON - 8) + secret
-    judge = wrapped(Scripted(Scored(0.5, words)), Redactor({"KEY": secret}))
-    assert "s3cr" not in reason(asyncio.run(judge.judge(ask("out"))).answer)
+    for found in (
+        Scored(0.5, "x" * (LONGEST_REASON - 8) + secret),
+        cannot("judge_failed", "x" * (LONGEST_MESSAGE - 8) + secret),
+    ):
+        judge = wrapped(Scripted(found), Redactor({"KEY": secret}))
+        assert "s3cr" not in reason(asyncio.run(judge.judge(ask("out"))).answer)
 
 
 def test_aclose__reaches_the_judge() -> None:
