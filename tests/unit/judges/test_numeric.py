@@ -168,6 +168,7 @@ def test_find_number__value(text: str, value: Fraction | int) -> None:
         ("10²", "ambiguous_number"),
         ("3½", "ambiguous_number"),
         ("1万", "ambiguous_number"),
+        ("\u06635", "ambiguous_number"),
         ("0x1F", "ambiguous_number"),
         ("5.e3", "ambiguous_number"),
         ("it is \u20135", "ambiguous_number"),
