@@ -6,10 +6,12 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from releasecheck.errors import Untrusted
+from releasecheck.canonical import digest
+from releasecheck.errors import Untrusted, UsageError
 from releasecheck.ledger.jsonl import stable_file_digest
 from releasecheck.model.results import ResultRow, RowView, results_digest
-from releasecheck.pipeline.files import file_digest, write_whole
+from releasecheck.model.scorecard import Manifest, Scorecard
+from releasecheck.pipeline.files import file_digest, read_document, write_whole
 from releasecheck.pipeline.folders import LEDGER_FILE
 from releasecheck.pipeline.rows import results_file
 from releasecheck.publish import (
@@ -18,6 +20,7 @@ from releasecheck.publish import (
     LedgerFacts,
     LedgerFileFacts,
     Origin,
+    Write,
     badge,
     build_manifest,
     closing_writes,
@@ -34,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from releasecheck.model.scorecard import Manifest, Scorecard
     from releasecheck.pipeline.folders import Bundle, PlanFolder
     from releasecheck.pipeline.remaining import Recorded
     from releasecheck.pipeline.world import World
@@ -49,8 +51,6 @@ class Finish:
 
     final: bool
     provenance: Literal["local", "ci"]
-    approved_by: str | None
-    ledger_digest: str
 
 
 def write_bundle(
@@ -67,6 +67,7 @@ def write_bundle(
     manifest nobody takes what is there for a decision.
     """
     out = bundle.path
+    _sweep(out)
     for name in WITHDRAWN:
         (out / name).unlink(missing_ok=True)
     # Reports are rendered from the results file, so it comes before everything that quotes it.
@@ -77,24 +78,101 @@ def write_bundle(
         if write.path != "results.jsonl":
             write_whole(out / write.path, write.chunks)
     _read_back(bundle, scorecard)
-    manifest = build_manifest(
-        folder.plan,
+    origin = Origin(
+        provenance=finish.provenance,
+        environment=world.platform,
+        approved_by=approvals(recorded),
+        redactions=world.secret_names(folder.plan),
+    )
+    manifest = manifest_of(
+        bundle,
+        folder,
+        recorded,
         scorecard,
-        _ledger_facts(recorded, finish),
-        ((case.id, case.digest) for case in folder.rows[0]),
-        bundle_digests(bundle),
-        Origin(
-            provenance=finish.provenance,
-            environment=world.platform,
-            approved_by=finish.approved_by,
-            redactions=world.secret_names(folder.plan),
-        ),
+        origin,
         finalized_at=world.clock.now() if finish.final else None,
     )
-    claim = badge(manifest, scorecard)
-    for write in closing_writes(manifest, claim, render_badge_svg(claim)):
+    for write in _closing(manifest, scorecard):
         write_whole(out / write.path, write.chunks)
     return manifest
+
+
+def manifest_of(
+    bundle: Bundle,
+    folder: PlanFolder,
+    recorded: Recorded,
+    scorecard: Scorecard,
+    origin: Origin,
+    *,
+    finalized_at: str | None,
+) -> Manifest:
+    """The manifest that follows from everything else in a bundle."""
+    return build_manifest(
+        folder.plan,
+        scorecard,
+        _ledger_facts(recorded),
+        ((case.id, case.digest) for case in folder.rows[0]),
+        bundle_digests(bundle),
+        origin,
+        finalized_at=finalized_at,
+    )
+
+
+def approvals(recorded: Recorded) -> str | None:
+    """Who approved calling a target with irreversible effects, by the ledger."""
+    names = {seen.approved_by for seen in recorded.merged.files if seen.approved_by}
+    return ", ".join(sorted(names)) or None
+
+
+def ledger_digest(recorded: Recorded) -> str:
+    """Identity of the set of records a decision was made from."""
+    seen = [[file.shard, file.attempt, file.digest] for file in recorded.merged.files]
+    return digest(sorted(seen, key=str))
+
+
+def badge_files(manifest: Manifest, scorecard: Scorecard) -> dict[str, bytes]:
+    """The badge that follows from a decision, by file name."""
+    return {
+        write.path: b"".join(write.chunks)
+        for write in _closing(manifest, scorecard)
+        if write.path != "manifest.json"
+    }
+
+
+def complete_badge(bundle: Bundle, manifest: Manifest, scorecard: Scorecard) -> None:
+    """Write the badge of a decision that stands, where a kill came between the two (C-17)."""
+    _sweep(bundle.path)
+    for name, data in badge_files(manifest, scorecard).items():
+        path = bundle.path / name
+        if not path.is_file() or path.read_bytes() != data:
+            write_whole(path, [data])
+
+
+def read_decision(bundle: Bundle) -> tuple[Manifest, Scorecard]:
+    """Manifest and scorecard of a bundle.
+
+    Raises:
+        Untrusted: one of them is not there, or is damaged.
+    """
+    try:
+        manifest = Manifest.model_validate(read_document(bundle.path / "manifest.json"))
+        scorecard = Scorecard.model_validate(read_document(bundle.path / "scorecard.json"))
+    except (UsageError, ValueError) as error:
+        message = f"{bundle.path}: scorecard or manifest is damaged: {str(error).splitlines()[0]}"
+        raise Untrusted(message) from None
+    return manifest, scorecard
+
+
+def _closing(manifest: Manifest, scorecard: Scorecard) -> list[Write]:
+    claim = badge(manifest, scorecard)
+    return closing_writes(manifest, claim, render_badge_svg(claim))
+
+
+def _sweep(out: Path) -> None:
+    """Remove what a kill left half-written; nobody else is at work in a bundle that is held."""
+    for path in out.rglob(".*.new"):
+        if path.is_file():
+            path.unlink()
 
 
 def reports_of(
@@ -153,11 +231,11 @@ def _reader(path: Path) -> Callable[[], Iterator[bytes]]:
     return read
 
 
-def _ledger_facts(recorded: Recorded, finish: Finish) -> LedgerFacts:
+def _ledger_facts(recorded: Recorded) -> LedgerFacts:
     merged = recorded.merged
     return LedgerFacts(
         recorded_pairs=merged.recorded_pairs,
-        set_digest=finish.ledger_digest,
+        set_digest=ledger_digest(recorded),
         duplicates=merged.duplicates,
         files=tuple(
             LedgerFileFacts(

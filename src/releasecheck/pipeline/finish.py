@@ -7,24 +7,28 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from releasecheck.canonical import digest
 from releasecheck.engine import Limits, Shard, Spent, run_shard
-from releasecheck.errors import Untrusted
+from releasecheck.errors import DigestMismatch, NotResumable, Untrusted
 from releasecheck.ledger.jsonl import JsonlWriter, finish_file_name, stable_file_digest
-from releasecheck.model.scorecard import Scorecard
 from releasecheck.pipeline.baselines import open_baseline
-from releasecheck.pipeline.bundle import Finish, write_bundle
+from releasecheck.pipeline.bundle import (
+    Finish,
+    complete_badge,
+    ledger_digest,
+    read_decision,
+    write_bundle,
+)
 from releasecheck.pipeline.decide import decide_run, finality
 from releasecheck.pipeline.execute import check_approval, check_environment, header_of, open_tools
-from releasecheck.pipeline.files import read_document
+from releasecheck.pipeline.files import file_digest
 from releasecheck.pipeline.folders import LEDGER_FILE, Bundle, ledger_files, open_plan
-from releasecheck.pipeline.remaining import merge_files, remaining
+from releasecheck.pipeline.remaining import Recorded, merge_files, remaining
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from releasecheck.model.scorecard import Scorecard
     from releasecheck.pipeline.folders import PlanFolder
-    from releasecheck.pipeline.remaining import Recorded
     from releasecheck.pipeline.world import World
 
 
@@ -77,11 +81,12 @@ async def finish(request: FinishRequest, world: World) -> FinishResult:
     read again.
 
     Raises:
-        UsageError: the plan or results are not there, or `out` holds another run.
+        UsageError: the plan or results are not there, or `out` holds something else.
         Untrusted: plan, baseline or records contradict their digests or each other.
     """
     folder = open_plan(request.plan)
     bundle = Bundle(request.out)
+    _check_ours(bundle)
     paths = ledger_files([*request.results, *_own_results(bundle, folder)])
     recorded = merge_files(folder, _once(paths))
     if (settled := _already_final(bundle, folder, recorded)) is not None:
@@ -107,16 +112,11 @@ def conclude(
         recorded,
         scorecard,
         world,
-        Finish(over.final, request.provenance, _approvals(recorded), ledger_digest(recorded)),
+        Finish(over.final, request.provenance),
     )
     if scorecard.verdict is None:
         return WaitingForScores(scorecard, over.pending, None)
     return Done(scorecard, over.final)
-
-
-def _approvals(recorded: Recorded) -> str | None:
-    names = {seen.approved_by for seen in recorded.merged.files if seen.approved_by}
-    return ", ".join(sorted(names)) or None
 
 
 def is_expired(folder: PlanFolder, now: str) -> bool:
@@ -135,8 +135,19 @@ def _own_results(bundle: Bundle, folder: PlanFolder) -> list[Path]:
         message = (
             f"{bundle.path}: it holds another run ({held.run_id}); name an empty folder with --out"
         )
-        raise Untrusted(message)
+        raise NotResumable(message)
     return own
+
+
+def _check_ours(bundle: Bundle) -> None:
+    """Refuse a folder with other things in it: a manifest vouches for all that a bundle holds."""
+    foreign = bundle.foreign()
+    if foreign:
+        message = (
+            f"{bundle.path}: it holds {foreign[0]!r}, which is no part of a bundle; name an empty "
+            "folder with --out"
+        )
+        raise NotResumable(message)
 
 
 def _once(paths: list[Path]) -> list[Path]:
@@ -150,25 +161,21 @@ def _once(paths: list[Path]) -> list[Path]:
     return list(kept.values())
 
 
-def ledger_digest(recorded: Recorded) -> str:
-    """Identity of the set of records a decision was made from."""
-    seen = [[file.shard, file.attempt, file.digest] for file in recorded.merged.files]
-    return digest(sorted(seen, key=str))
-
-
 def _already_final(bundle: Bundle, folder: PlanFolder, recorded: Recorded) -> Done | None:
-    manifest = bundle.manifest() if bundle.exists() else None
-    if manifest is None or manifest.get("finalized_at") is None:
+    if not bundle.exists() or not bundle.finalized:
         return None
-    ledger = manifest.get("ledger")
-    held = ledger.get("set_digest") if isinstance(ledger, dict) else None
-    if held != ledger_digest(recorded):
+    manifest, scorecard = read_decision(bundle)
+    if manifest.ledger.get("set_digest") != ledger_digest(recorded):
         message = (
             f"{bundle.path}: run {folder.plan.run_id} was decided already, on other records than these; "
             "a decision is never changed by later files - name another folder with --out"
         )
         raise Untrusted(message)
-    return Done(Scorecard.model_validate(read_document(bundle.path / "scorecard.json")), final=True)
+    found, vouched = file_digest(bundle.path / "scorecard.json"), manifest.files["scorecard.json"]
+    if found != vouched:
+        raise DigestMismatch(str(bundle.path / "scorecard.json"), found=found, expected=vouched)
+    complete_badge(bundle, manifest, scorecard)
+    return Done(scorecard, final=True)
 
 
 async def _repair(
@@ -182,8 +189,8 @@ async def _repair(
     if not todo:
         return recorded
     bundle = Bundle(request.out)
-    # The plan goes in first, so that a kill from here on leaves a bundle that can be resumed.
-    _gather_plan(folder, bundle)
+    # All that is recorded goes in first, so that a kill from here on leaves a bundle to resume.
+    recorded = _gather(folder, recorded, bundle)
     attempts = [
         int(found[2])
         for path in recorded.paths
@@ -223,20 +230,17 @@ async def _repair(
 
 def _gather(folder: PlanFolder, recorded: Recorded, bundle: Bundle) -> Recorded:
     """Copy plan and ledger files into the bundle, so that it is enough to verify itself."""
-    _gather_plan(folder, bundle)
+    bundle.results.mkdir(parents=True, exist_ok=True)
     inside = []
     for path in recorded.paths:
         copy = bundle.results / path.name
         if copy.resolve() != path.resolve():
             _copy_file(path, copy)
         inside.append(copy)
-    return type(recorded)(recorded.merged, tuple(inside))
-
-
-def _gather_plan(folder: PlanFolder, bundle: Bundle) -> None:
-    bundle.results.mkdir(parents=True, exist_ok=True)
+    # The plan comes last: a bundle without its records would be resumed from the beginning.
     if folder.path.resolve() != bundle.plan.resolve():
         _copy_tree(folder.path, bundle.plan)
+    return Recorded(recorded.merged, tuple(inside))
 
 
 def _copy_tree(source: Path, target: Path) -> None:

@@ -24,6 +24,24 @@ if TYPE_CHECKING:
 LEDGER_FILE: Final = re.compile(r"(?:shard-(\d{4})|finish)\.attempt-(\d+)\.jsonl")
 
 
+OURS: Final = frozenset(
+    {
+        "plan",
+        "results",
+        "failure.json",
+        "scorecard.json",
+        "results.jsonl",
+        "scorecard.html",
+        "summary.md",
+        "junit.xml",
+        "manifest.json",
+        "badge.json",
+        "badge.svg",
+    }
+)
+"""What a bundle may hold at its top."""
+
+
 @dataclass(frozen=True)
 class PlanFolder:
     """A plan on disk, verified when it was opened."""
@@ -120,6 +138,13 @@ class Bundle:
     def exists(self) -> bool:
         """Whether there is a plan in it."""
         return (self.plan / "plan.json").is_file()
+
+    def foreign(self) -> list[str]:
+        """Names of what is in the folder and belongs to no bundle; hidden files are nobody's."""
+        if not self.path.is_dir():
+            return []
+        names = sorted(path.name for path in self.path.iterdir())
+        return [name for name in names if name not in OURS and not name.startswith(".")]
 
     def manifest(self) -> dict[str, object] | None:
         """The manifest, None when none was written (yet)."""

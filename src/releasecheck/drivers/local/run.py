@@ -82,6 +82,9 @@ async def resume(out: Path, options: RunOptions, world: World) -> FinishResult:
     open_bundle(out)
     with locked(out):
         bundle, folder = open_bundle(out)
+        if (out / REPLACING).exists():
+            message = f"{out}: its run was being replaced by another one; give that `releasecheck run` again"
+            raise NotResumable(message)
         if bundle.finalized:
             return await finish(_finish_request(bundle, options), world)
         check_approval(folder.plan, options.approved_by)
@@ -105,7 +108,6 @@ def _plan_into(
         raise
     _make_room(bundle)
     waiting_room.replace(bundle.plan)
-    (bundle.path / REPLACING).unlink(missing_ok=True)
     return open_plan(bundle.plan)
 
 
@@ -203,7 +205,8 @@ def _check_replaceable(bundle: Bundle) -> None:
 
 def _make_room(bundle: Bundle) -> None:
     """Remove a finalized bundle; killed in the middle, the marker tells the next run to go on."""
-    (bundle.path / REPLACING).touch()
+    marker = bundle.path / REPLACING
+    marker.touch()
     for path in sorted(bundle.path.iterdir()):
         if path.name in (LOCK, NEW_PLAN, REPLACING):
             continue
@@ -211,6 +214,8 @@ def _make_room(bundle: Bundle) -> None:
             shutil.rmtree(path)
         else:
             path.unlink()
+    # Before the new plan comes in: nothing of that run may ever be taken for the old one's remains.
+    marker.unlink()
 
 
 @contextmanager
