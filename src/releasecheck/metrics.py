@@ -34,8 +34,7 @@ from releasecheck.stats import (
 if TYPE_CHECKING:
     from releasecheck.model.plan import Measurable
     from releasecheck.model.suite import Judge
-    from releasecheck.model.table import Baseline, Floats, ScoreTable
-    from releasecheck.stats.pairing import Indices
+    from releasecheck.model.table import Baseline, Floats, Indices, ScoreTable
 
 __all__ = ["case_passes", "measure"]
 

@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from releasecheck.gates.subject import Subject
     from releasecheck.model.plan import Plan
     from releasecheck.model.scorecard import Outcome
-    from releasecheck.model.table import Baseline, Flags, ScoreTable
+    from releasecheck.model.table import Baseline, Flags, Indices, ScoreTable
     from releasecheck.stats import Column
-    from releasecheck.stats.pairing import Indices
 
 
 @dataclass(frozen=True, slots=True)

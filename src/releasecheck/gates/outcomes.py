@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from releasecheck.gates.rules import Decision
     from releasecheck.model.plan import Plan
     from releasecheck.model.suite import GateSpec
-    from releasecheck.model.table import Baseline, ScoreTable
-    from releasecheck.stats.pairing import Indices
+    from releasecheck.model.table import Baseline, Indices, ScoreTable
 
 
 def decide(table: ScoreTable, plan: Plan, baseline: Baseline | None) -> tuple[GateResult, ...]:

@@ -25,8 +25,7 @@ from releasecheck.stats.exact import exact, exact_sum, quantile_rank
 if TYPE_CHECKING:
     from releasecheck.model.plan import Measurable
     from releasecheck.model.suite import Judge, Stat
-    from releasecheck.model.table import Codes, Flags, Floats, ScoreTable
-    from releasecheck.stats.pairing import Indices
+    from releasecheck.model.table import Codes, Flags, Floats, Indices, ScoreTable
 
 UNREPORTED: Final = len(STATES)
 """State of a built-in metric that an answered call did not report."""
@@ -126,7 +125,7 @@ def rows_of(table: ScoreTable, split: str) -> Indices:
     if split == "all":
         return np.arange(len(table.cases))
     return np.array(
-        [index for index, row in enumerate(table.cases) if row.split == split], dtype=np.int64
+        [index for index, row in enumerate(table.cases) if row.split == split], dtype=np.intp
     )
 
 

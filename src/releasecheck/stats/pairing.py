@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from releasecheck.model.table import CaseRow
-
-Indices: TypeAlias = npt.NDArray[np.int64]
+    from releasecheck.model.table import CaseRow, Indices
 
 
 def match_cases(cases: Sequence[CaseRow], earlier: Sequence[CaseRow]) -> Indices:
@@ -28,7 +25,7 @@ def match_cases(cases: Sequence[CaseRow], earlier: Sequence[CaseRow]) -> Indices
         for row, then in zip(cases, earlier, strict=True)
     ):
         return np.arange(len(cases))  # the same dataset, the usual case
-    found = np.full(len(cases), -1, dtype=np.int64)
+    found = np.full(len(cases), -1, dtype=np.intp)
     by_id = {row.id: index for index, row in enumerate(earlier)}
     taken: set[int] = set()
     for index, row in enumerate(cases):
