@@ -34,7 +34,7 @@ def failing(number: int, reason: str, name: str = "c") -> samples.Sample:
 
 def test_render_summary__verdict_then_why_then_what_to_do() -> None:
     text = render_summary(samples.blocked().report)
-    assert text.startswith("## ✖ Blocked: docs-search\n")
+    assert text.startswith("## ✖ Blocked (docs-search)\n")
     order = ["Verdict <code>block</code>, exit code 1.", "at most 0.02 is allowed", "What to do now",
              "### Gates", "newly failing", "### Scores", "### Cases to look at", "Closer look"]  # fmt: skip
     places = [text.index(part) for part in order]
@@ -91,7 +91,7 @@ def test_render_summary__stays_within_its_bytes(limit: int) -> None:
     text = render_summary(failing(4000, "é" * 200, "überprüfung " * 4).report, limit)
     assert len(text.encode("utf-8")) <= limit
     found = rendered(text)
-    assert text.startswith("## ✖ Blocked: docs-search")
+    assert text.startswith("## ✖ Blocked (docs-search)")
     assert {len(row) for row in found.tables[0]} == {GATES}
     rows = len(found.tables[-1]) - 1 if "### Cases to look at" in text else 0
     assert f"and {4000 - rows} more to look at in `scorecard.html`" in text
