@@ -44,6 +44,7 @@ from tests.unit.judges.builders import answer, reason, said
         (5, None, {}, "no_expected"),
         # The edge, exactly: floats would put 0.1 + 0.2 on either side of 0.3.
         (0.3, 0.1, {"tolerance": 0.2}, 1.0),
+        (0.4, 0.1, {"tolerance": 0.3}, 1.0),  # as a double, 0.3 is a little less
         (0.30000000000000004, 0.1, {"tolerance": 0.2}, 0.0),
         (0.7999999999999999, 1, {"tolerance": "20%"}, 0.0),
         (-110, -100, {"tolerance": "10%"}, 1.0),
