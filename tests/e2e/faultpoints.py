@@ -1,4 +1,4 @@
-"""Dying at a chosen moment: every change that the program makes on disk is a numbered point.
+"""A signal at a chosen moment: every change that the program makes on disk is a numbered point.
 
 Nothing of the program knows about this. Renames and removals are seen by an audit hook, ledger lines by a
 wrapper around the writer's public methods.
@@ -21,12 +21,13 @@ WATCHED = {"os.rename": 1, "os.remove": 0}
 
 
 class Points:
-    """Counts the points of a process and kills it before one of them."""
+    """Counts the points of a process, and sends it a signal before one of them."""
 
     def __init__(self, fault: dict[str, Any]) -> None:
+        """Take `{"record": PATH}`, or `{"before": NUMBER or NAME, "signal": NAME}`."""
         self._log: str | None = fault.get("record")
-        self._kill_before: int | None = fault.get("kill_before")
-        self._named: str | None = fault.get("kill_before_name")
+        self._before: int | str | None = fault.get("before")
+        self._signal = signal.Signals[f"SIG{fault.get('signal', 'KILL')}"]
         self._count = 0
         self._busy = False
 
@@ -38,10 +39,10 @@ class Points:
         if self._log is not None:
             with Path(self._log).open("a", encoding="utf-8") as file:
                 file.write(name + "\n")
-        if self._count == self._kill_before or (self._named is not None and name == self._named):
-            os.kill(os.getpid(), signal.SIGKILL)
-        self._count += 1
         self._busy = False
+        count, self._count = self._count, self._count + 1
+        if self._before in (count, name):
+            os.kill(os.getpid(), self._signal)
 
 
 def arm(fault: dict[str, Any]) -> None:

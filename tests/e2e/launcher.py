@@ -6,6 +6,7 @@ does not pay a second of imports. Requests and reports are lines of JSON on the 
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -34,6 +35,7 @@ def preload() -> None:
     ):
         for template in templates:
             environment.get_template(template)
+    gc.freeze()  # what is here stays, so no child need walk (and so copy) it
 
 
 def become(request: dict[str, Any]) -> int:

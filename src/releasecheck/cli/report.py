@@ -27,6 +27,8 @@ def show_scorecard(card: Scorecard, out: Path, *, as_json: bool) -> None:
         f"{counts.not_applicable} not applicable, {counts.failed} failed, {counts.missing} missing"
         + (f", {counts.pending} pending" if counts.pending else "")
     )
+    for entry in card.incomplete:
+        say(f"  {entry.message}")
     for gate in card.gates:
         say(f"  {gate.outcome:<15} {gate.id}: {gate.rule}: {gate.reason}")
     for judge, flips in sorted(card.flips.items()):

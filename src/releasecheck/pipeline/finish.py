@@ -238,7 +238,7 @@ def _gather(folder: PlanFolder, recorded: Recorded, bundle: Bundle) -> Recorded:
             _copy_file(path, copy)
         inside.append(copy)
     # The plan comes last: a bundle without its records would be resumed from the beginning.
-    if folder.path.resolve() != bundle.plan.resolve():
+    if not bundle.exists():
         _copy_tree(folder.path, bundle.plan)
     return Recorded(recorded.merged, tuple(inside))
 
