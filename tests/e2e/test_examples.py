@@ -13,6 +13,8 @@ import pytest
 
 from tests.processes import environment
 
+pytestmark = pytest.mark.timeout(240)  # several processes each, on a machine that has other work
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCS_SEARCH = Path("examples") / "docs-search"
 
