@@ -202,19 +202,30 @@ def _plain(value: Json) -> Json:
     raise _Rare
 
 
+_LONG_NUMBER: Final = re.compile(r"\d{16}")
 _BEYOND_BASIC_PLANE: Final = re.compile("[\U00010000-\U0010ffff]")
 """Where the order of keys by code points (ours) and by UTF-16 units (RFC 8785) may differ."""
 
 
-def canonical(value: Json) -> bytes:
+def _to_prepare(text: str) -> bool:
+    return ".0" in text or "e-" in text or "e+" in text or _LONG_NUMBER.search(text) is not None
+
+
+def canonical(value: Json, *, from_json: bool = False) -> bytes:
     """The one canonical UTF-8 form of a JSON value (RFC 8785).
+
+    `from_json` says that the value was read from JSON, or built like it: every key is a text.
 
     Raises:
         JsonProblem: for what JSON cannot hold (NaN, integers beyond 2^53 - 1, other types).
     """
-    # The standard library's encoder, with numbers prepared, is several times faster than rfc8785.
+    # The standard library's encoder is many times faster than rfc8785, and what it writes differently
+    # shows in the text: whole floats, exponents, long integers. A text that only looks like one of
+    # them takes the slower way, which prepares the numbers first.
     try:
-        text = _compact.encode(_plain(value))
+        text = _compact.encode(value if from_json else _plain(value))
+        if from_json and _to_prepare(text):
+            text = _compact.encode(_plain(value))
         if text.isascii() or not _BEYOND_BASIC_PLANE.search(text):
             return text.encode("utf-8")
     except (_Rare, ValueError, RecursionError):
@@ -226,9 +237,9 @@ def canonical(value: Json) -> bytes:
         raise JsonProblem(message) from None
 
 
-def digest(value: Json) -> str:
-    """`sha256:<hex>` over the canonical form."""
-    return digest_bytes(canonical(value))
+def digest(value: Json, *, from_json: bool = False) -> str:
+    """`sha256:<hex>` over the canonical form (see there for `from_json`)."""
+    return digest_bytes(canonical(value, from_json=from_json))
 
 
 def digest_bytes(data: bytes) -> str:

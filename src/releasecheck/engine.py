@@ -217,8 +217,10 @@ class _Run:
             stored = await self._ask(trial)
         if stored is None:
             return
+        case = trial.case
+        shown = JudgeCase(case.id, case.input, case.expected, case.metadata, case.tags, case.split)
         for judge in trial.judges:
-            await self._judge(trial, stored, judge)
+            await self._judge(trial, shown, stored, judge)
 
     async def _ask(self, trial: Trial) -> Stored | None:
         shard, case = self.shard, trial.case
@@ -245,7 +247,7 @@ class _Run:
         if trial.output_lost:
             notes = (*notes, OUTPUT_LOST)
         try:
-            output_digest = digest(output)
+            output_digest = digest(output, from_json=True)
         except JsonProblem as problem:
             broken = failure("target", "target", "not_json", str(problem))
             self._record_failure(trial, broken, TargetFailed(broken, answer.usage, answer.calls))
@@ -299,19 +301,10 @@ class _Run:
         if self._hopeless[1] >= HOPELESS:
             shard.stop.request("target_unusable")
 
-    async def _judge(self, trial: Trial, stored: Stored, judge: str) -> None:
-        shard, case = self.shard, trial.case
-        ask = JudgeAsk(
-            case=JudgeCase(
-                case.id, case.input, case.expected, case.metadata, case.tags, case.split
-            ),
-            trial=trial.trial,
-            output=stored.output,
-            output_digest=stored.digest,
-            run_id=shard.run_id,
-            judge=judge,
-            idempotency_key=f"{shard.run_id}:{case.id}#t{trial.trial}:{judge}:{stored.digest}",
-        )
+    async def _judge(self, trial: Trial, case: JudgeCase, stored: Stored, judge: str) -> None:
+        shard = self.shard
+        key = f"{shard.run_id}:{case.id}#t{trial.trial}:{judge}:{stored.digest}"
+        ask = JudgeAsk(case, trial.trial, stored.output, stored.digest, shard.run_id, judge, key)
         judged = await shard.judges[judge].judge(ask)
         answer = judged.answer
         shard.spent.cost_usd += judged.usage.cost_usd or 0.0

@@ -34,7 +34,9 @@ from tests.strategies import AWKWARD_FLOATS, json_values, texts
 @example({"\ue000": 1, "\U00010000": 2})
 @example({"a": ",1.0,", "b": ":12345678901234567890", "c": "1e5"})
 def test_canonical__agrees_with_rfc8785(value: Any) -> None:
-    assert canonical(value) == rfc8785.dumps(value)
+    expected = rfc8785.dumps(value)
+    assert canonical(value) == expected
+    assert canonical(value, from_json=True) == expected
 
 
 @pytest.mark.parametrize("number", AWKWARD_FLOATS)
@@ -42,6 +44,7 @@ def test_canonical__agrees_with_rfc8785(value: Any) -> None:
 def test_canonical__numbers_alone_and_inside(number: float, sign: int) -> None:
     for value in (sign * number, [sign * number], {"k": sign * number}):
         assert canonical(value) == rfc8785.dumps(value)
+        assert canonical(value, from_json=True) == rfc8785.dumps(value)
 
 
 @pytest.mark.parametrize(

@@ -163,15 +163,36 @@ class JsonlWriter:
         self._file.close()
 
 
+_NO_OUTPUT: Final = b'"output":null,"output_digest":'
+"""Stands once in the canonical form of an output record: inside texts a quote is escaped."""
+
+
 def _encode(line: dict[str, Json]) -> tuple[bytes, bytes]:
-    """A line as its digest sees it, and as it is written."""
+    """A line as its digest sees it, and as it is written: both canonical."""
     try:
-        stable = canonical(purge_stable(line))
+        kept = purge_stable(line)
+        stable = canonical(kept, from_json=True)
     except JsonProblem:
         # Half a surrogate pair in a name or reason of others must not stop the run (B40).
         line = clean_value(line)
-        stable = canonical(purge_stable(line))
-    return stable + b"\n", dump_line(line)
+        kept = purge_stable(line)
+        stable = canonical(kept, from_json=True)
+    if kept is line:
+        written = stable
+    elif line["record"] == "output" and line["failure"] is None:
+        before, _, after = stable.partition(_NO_OUTPUT)
+        written = b"".join(
+            (
+                before,
+                b'"output":',
+                canonical(line["output"], from_json=True),
+                _NO_OUTPUT[13:],
+                after,
+            )
+        )
+    else:
+        written = canonical(line, from_json=True)
+    return stable + b"\n", written + b"\n"
 
 
 def _without_digest(end: dict[str, Json]) -> dict[str, Json]:
@@ -322,7 +343,7 @@ def _parse(raw: bytes, where: object) -> dict[str, Json]:
 
 def _stable_line(row: dict[str, Json], where: object) -> bytes:
     try:
-        return canonical(purge_stable(row)) + b"\n"
+        return canonical(purge_stable(row), from_json=True) + b"\n"
     except JsonProblem as error:
         raise _damaged(where, str(error)) from None
 

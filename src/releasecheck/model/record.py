@@ -241,13 +241,16 @@ Record: TypeAlias = OutputRecord | ScoreRecord | DeadlineRecord | LateRecord
 AnyRecord: TypeAlias = FileHeader | Record | EndRecord
 
 
-def purge_stable(line: Mapping[str, Json]) -> dict[str, Json]:
-    """A line as its digest sees it: without output, reason and failure message."""
-    kept = {key: value for key, value in line.items() if key not in PURGEABLE}
-    failed = kept.get("failure")
-    if isinstance(failed, dict):
-        kept["failure"] = {key: value for key, value in failed.items() if key != "message"}
-    return kept
+def purge_stable(line: dict[str, Json]) -> dict[str, Json]:
+    """A line as its digest sees it, which is as purging leaves it: no output, reason or message.
+
+    The very same object when there is nothing to leave out.
+    """
+    gone: dict[str, Json] = {key: None for key in PURGEABLE if line.get(key) is not None}
+    failed = line.get("failure")
+    if isinstance(failed, dict) and failed.get("message") is not None:
+        gone["failure"] = {**failed, "message": None}
+    return {**line, **gone} if gone else line
 
 
 def _text(row: Mapping[str, Any], key: str) -> str:

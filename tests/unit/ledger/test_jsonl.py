@@ -91,11 +91,12 @@ def reference_digest(lines: list[dict[str, Any]]) -> str:
     """By the contract: over every line but the texts that purging removes, end counts included."""
     state = hashlib.sha256()
     for line in lines:
-        kept = {key: value for key, value in line.items() if key not in ("output", "reason")}
+        purged = {"output", "reason"} & line.keys()
+        kept = {**line, **dict.fromkeys(purged)}
         if line["record"] == "end":
             del kept["digest"]
         if kept.get("failure"):
-            kept["failure"] = {k: v for k, v in kept["failure"].items() if k != "message"}
+            kept["failure"] = {**kept["failure"], "message": None}
         state.update(rfc8785.dumps(kept) + b"\n")
     return "sha256:" + state.hexdigest()
 
