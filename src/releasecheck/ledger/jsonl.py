@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from typing import IO, TYPE_CHECKING, Final
 
 from typing_extensions import override
@@ -163,12 +164,14 @@ class JsonlWriter:
         self._file.close()
 
 
-_NO_OUTPUT: Final = b'"output":null,"output_digest":'
+_LONG_NUMBER: Final = re.compile(rb"\d{16}")
+_AFTER_OUTPUT: Final = b',"output_digest":'
+_NO_OUTPUT: Final = b'"output":null' + _AFTER_OUTPUT
 """Stands once in the canonical form of an output record: inside texts a quote is escaped."""
 
 
 def _encode(line: dict[str, Json]) -> tuple[bytes, bytes]:
-    """A line as its digest sees it, and as it is written: both canonical."""
+    """A line as its digest sees it, and as it is written."""
     try:
         kept = purge_stable(line)
         stable = canonical(kept, from_json=True)
@@ -177,22 +180,23 @@ def _encode(line: dict[str, Json]) -> tuple[bytes, bytes]:
         line = clean_value(line)
         kept = purge_stable(line)
         stable = canonical(kept, from_json=True)
+    return stable + b"\n", _written(line, kept, stable)
+
+
+def _written(line: dict[str, Json], kept: dict[str, Json], stable: bytes) -> bytes:
+    """The line itself, from its canonical form where that can be read back as it is.
+
+    A float from 2^53 on is canonically written like an integer, and readers refuse integers as long.
+    """
     if kept is line:
-        written = stable
+        data = stable
     elif line["record"] == "output" and line["failure"] is None:
         before, _, after = stable.partition(_NO_OUTPUT)
-        written = b"".join(
-            (
-                before,
-                b'"output":',
-                canonical(line["output"], from_json=True),
-                _NO_OUTPUT[13:],
-                after,
-            )
-        )
+        output = canonical(line["output"], from_json=True)
+        data = b"".join((before, b'"output":', output, _AFTER_OUTPUT, after))
     else:
-        written = canonical(line, from_json=True)
-    return stable + b"\n", written + b"\n"
+        return dump_line(line)
+    return dump_line(line) if _LONG_NUMBER.search(data) else data + b"\n"
 
 
 def _without_digest(end: dict[str, Json]) -> dict[str, Json]:
