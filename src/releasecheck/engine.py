@@ -57,13 +57,13 @@ class Trial:
 
 @dataclass(slots=True)
 class Stop:
-    """A request to take no more trials; the first reason stays."""
+    """A request to take no more trials; the first reason stays, but an interruption outranks all."""
 
     reason: StopReason | None = None
 
     def request(self, reason: StopReason) -> None:
         """Ask to stop."""
-        if self.reason is None:
+        if self.reason is None or reason == "interrupted":
             self.reason = reason
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -25,6 +26,8 @@ from releasecheck.pipeline.folders import LEDGER_FILE, Bundle, ledger_files, ope
 from releasecheck.pipeline.remaining import Recorded, merge_files, remaining
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from releasecheck.model.scorecard import Scorecard
@@ -74,11 +77,15 @@ class WaitingForScores:
 FinishResult: TypeAlias = Done | WaitingForScores
 
 
-async def finish(request: FinishRequest, world: World) -> FinishResult:
+async def finish(
+    request: FinishRequest,
+    world: World,
+    while_asking: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> FinishResult:
     """Finish a run as far as its records allow.
 
     Safe to repeat: the same records give the same bytes, and a bundle that is final already is only
-    read again.
+    read again. `while_asking` is entered around calls to target and judges, and only there.
 
     Raises:
         UsageError: the plan or results are not there, or `out` holds something else.
@@ -92,7 +99,8 @@ async def finish(request: FinishRequest, world: World) -> FinishResult:
     if (settled := _already_final(bundle, folder, recorded)) is not None:
         return settled
     if request.repair:
-        recorded = await _repair(folder, recorded, request, world)
+        with while_asking():
+            recorded = await _repair(folder, recorded, request, world)
     return conclude(folder, recorded, request, world)
 
 

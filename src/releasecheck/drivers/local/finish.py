@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from releasecheck.drivers.local.run import failure_recorded, locked
-from releasecheck.drivers.local.signals import stopping_on_signals
+from releasecheck.drivers.local.signals import leaving_on_interrupt, stopping_on_signals
 from releasecheck.errors import Interrupted
 from releasecheck.pipeline.finish import finish
 from releasecheck.pipeline.folders import Bundle, open_plan
@@ -25,22 +25,21 @@ async def run_finish(request: FinishRequest, world: World) -> FinishResult:
     folder = open_plan(request.plan)
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 - a coroutine always runs in a task
+    again = f"interrupted; run the same command again, what was recorded is in {request.out}"
     with (
+        leaving_on_interrupt(),
         locked(request.out),
         failure_recorded(Bundle(request.out), folder, world),
-        stopping_on_signals(world.stop, task, world.progress),
     ):
         try:
-            result = await finish(request, world)
+            result = await finish(
+                request, world, lambda: stopping_on_signals(world.stop, task, world.progress)
+            )
         except asyncio.CancelledError:
             if world.stop.reason != "interrupted":
                 raise
             task.uncancel()
-            message = (
-                f"interrupted; run the same command again, what was recorded is in {request.out}"
-            )
-            raise Interrupted(message) from None
+            raise Interrupted(again) from None
     if world.stop.reason == "interrupted":
-        message = f"interrupted; run the same command again, what was recorded is in {request.out}"
-        raise Interrupted(message)
+        raise Interrupted(again)
     return result

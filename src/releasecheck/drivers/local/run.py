@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from filelock import FileLock, Timeout
 
 from releasecheck.canonical import dump_document
-from releasecheck.drivers.local.signals import stopping_on_signals
+from releasecheck.drivers.local.signals import leaving_on_interrupt, stopping_on_signals
 from releasecheck.engine import Spent
 from releasecheck.errors import Interrupted, NotResumable, UsageError
 from releasecheck.pipeline.execute import (
@@ -31,6 +31,7 @@ from releasecheck.publish import build_failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from releasecheck.pipeline.finish import FinishResult
@@ -66,10 +67,10 @@ async def run(request: PlanRequest, out: Path, options: RunOptions, world: World
     """
     bundle = Bundle(out)
     _check_replaceable(bundle)
-    with locked(out):
+    with leaving_on_interrupt(), locked(out):
         _check_replaceable(bundle)
         folder = _plan_into(bundle, request, options, world)
-        with failure_recorded(bundle, folder, world):
+        with failure_recorded(bundle, folder, world), _resumable(bundle):
             return await _carry_through(bundle, folder, options, world)
 
 
@@ -80,7 +81,7 @@ async def resume(out: Path, options: RunOptions, world: World) -> FinishResult:
         NotResumable: there is no run in `out`.
     """
     open_bundle(out)
-    with locked(out):
+    with leaving_on_interrupt(), locked(out):
         bundle, folder = open_bundle(out)
         if (out / REPLACING).exists():
             message = f"{out}: its run was being replaced by another one; give that `releasecheck run` again"
@@ -88,7 +89,7 @@ async def resume(out: Path, options: RunOptions, world: World) -> FinishResult:
         if bundle.finalized:
             return await finish(_finish_request(bundle, options), world)
         check_approval(folder.plan, options.approved_by)
-        with failure_recorded(bundle, folder, world):
+        with failure_recorded(bundle, folder, world), _resumable(bundle):
             if not is_expired(folder, world.clock.now()):
                 preflight(folder.plan, find_root(folder, world.cwd), world.environment)
             return await _carry_through(bundle, folder, options, world)
@@ -116,22 +117,42 @@ async def _carry_through(
 ) -> FinishResult:
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 - a coroutine always runs in a task
-    if not is_expired(folder, world.clock.now()):
-        with stopping_on_signals(world.stop, task, world.progress):
-            try:
+
+    def while_asking() -> AbstractContextManager[None]:
+        return stopping_on_signals(world.stop, task, world.progress)
+
+    result = None
+    try:
+        if not is_expired(folder, world.clock.now()):
+            with while_asking():
                 await run_shards(bundle, folder, options, world)
-            except asyncio.CancelledError:
-                if world.stop.reason != "interrupted":
-                    raise
-                task.uncancel()
-    if world.stop.reason == "interrupted":
-        await finish(_finish_request(bundle, RunOptions()), world)
-        message = (
-            f"interrupted; what was recorded is in {bundle.path} - carry on with "
-            f"`releasecheck resume {bundle.path}`"
-        )
-        raise Interrupted(message)
-    return await finish(_finish_request(bundle, options), world)
+        if world.stop.reason != "interrupted":
+            result = await finish(_finish_request(bundle, options), world, while_asking)
+    except asyncio.CancelledError:
+        if world.stop.reason != "interrupted":
+            raise
+        task.uncancel()
+    if world.stop.reason != "interrupted" and result is not None:
+        return result
+    # What there is, decided as far as it goes; a signal from here on ends even that.
+    await finish(_finish_request(bundle, RunOptions()), world)
+    raise _interrupted(bundle)
+
+
+def _interrupted(bundle: Bundle) -> Interrupted:
+    return Interrupted(
+        f"interrupted; what was recorded is in {bundle.path} - carry on with "
+        f"`releasecheck resume {bundle.path}`"
+    )
+
+
+@contextmanager
+def _resumable(bundle: Bundle) -> Iterator[None]:
+    """Say how to go on when a signal ends the work at once."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise _interrupted(bundle) from None
 
 
 def _finish_request(bundle: Bundle, options: RunOptions) -> FinishRequest:

@@ -1,4 +1,8 @@
-"""Ctrl-C, SIGTERM and SIGHUP alike: first stop taking work, then cancel what is in flight, then leave."""
+"""Ctrl-C, SIGTERM and SIGHUP alike: first stop taking work, then cancel what is in flight, then leave.
+
+Where no call is in flight (planning, deciding, writing a bundle) the first one ends the process at once:
+nothing there needs time to answer, and what is half-done is done again by the next command.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import FrameType
 
     from releasecheck.engine import Stop
     from releasecheck.ports import Progress
@@ -24,7 +29,10 @@ _SIGNALS: Final = [
 
 @contextmanager
 def stopping_on_signals(stop: Stop, task: asyncio.Task[Any], progress: Progress) -> Iterator[None]:
-    """While inside, a signal asks `stop`; a second one (or the grace's end) cancels `task`."""
+    """While inside, a signal asks `stop`; a second one (or the grace's end) cancels `task`.
+
+    A signal that whoever started us has told us to ignore (`nohup`) stays ignored.
+    """
     loop = asyncio.get_running_loop()
     received = 0
     timer: asyncio.TimerHandle | None = None
@@ -33,7 +41,6 @@ def stopping_on_signals(stop: Stop, task: asyncio.Task[Any], progress: Progress)
         nonlocal received, timer
         received += 1
         if received == 1:
-            stop.request("interrupted")
             progress.note("stopping: letting calls in flight answer; again to cancel them")
             timer = loop.call_later(GRACE_S, task.cancel)
         elif received == 2:
@@ -41,12 +48,12 @@ def stopping_on_signals(stop: Stop, task: asyncio.Task[Any], progress: Progress)
         else:
             os._exit(INTERRUPTED_EXIT)
 
-    previous: dict[int, Any] = {}
-    for number in _SIGNALS:
-        previous[number] = signal.signal(
-            number, lambda _number, _frame: loop.call_soon_threadsafe(act)
-        )
-    # Python only sees a signal between two steps of the loop, so the loop must wake up for it.
+    def heard(_number: int, _frame: FrameType | None) -> None:
+        # At once, so that not even the step of the loop that is under way takes more work.
+        stop.request("interrupted")
+        loop.call_soon_threadsafe(act)  # and the loop must wake up for the rest
+
+    previous = {number: signal.signal(number, heard) for number in _heeded()}
     try:
         yield
     finally:
@@ -54,3 +61,23 @@ def stopping_on_signals(stop: Stop, task: asyncio.Task[Any], progress: Progress)
             timer.cancel()
         for number, handler in previous.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def leaving_on_interrupt() -> Iterator[None]:
+    """While inside, Ctrl-C raises KeyboardInterrupt where it lands, as SIGTERM and SIGHUP do anyway.
+
+    asyncio's own handler only cancels the task at its next await, and deciding has none.
+    """
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        yield
+        return
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+def _heeded() -> list[int]:
+    return [number for number in _SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
