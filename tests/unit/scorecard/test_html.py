@@ -125,6 +125,7 @@ def test_render_html__hostile_text_is_text(text: str) -> None:
     """G-25, B40: no element, attribute or tag comes from a stranger's words."""
     plain = samples.hostile(["harmless", "harmless too", "three", "four"])
     source = page_of(samples.hostile([text, "harmless too", "three", "four"]))
+    assert visible(source) == source
     assert source.count("<script") == source.count("</script") == 1
     assert source.count("<style") == 1
     found, expected = Page(source), Page(page_of(plain))
