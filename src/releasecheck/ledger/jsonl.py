@@ -5,7 +5,7 @@ its newline; that stump is dropped, named, and what it held is done again. Anyth
 parse was never written by us, and refuses the file.
 
 The end record counts the records before it and carries a digest over all lines, its own other fields
-included, in their purge-stable form (`releasecheck.model.record.purge_stable`).
+included, as a full purge would leave them: bytes as they are, but outputs, reasons and messages null.
 """
 
 from __future__ import annotations
@@ -13,16 +13,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
+from codecs import BOM_UTF8
 from typing import IO, TYPE_CHECKING, Final
 
 from typing_extensions import override
 
 from releasecheck.canonical import (
     MAX_DEPTH,
-    JsonProblem,
-    canonical,
-    clean_value,
     digest_chunks,
     dump_line,
     parse_json,
@@ -115,7 +112,8 @@ class JsonlWriter:
                 f"{self._path}: the ledger is closed, or an earlier record could not be written"
             )
             raise InfrastructureError(message)
-        stable, data = _encode(line)
+        data = dump_line(line)
+        stable = _stable(line, data)
         # Until both are done the file and its digest disagree: an exception here ends the file.
         self._whole = False
         try:
@@ -155,7 +153,7 @@ class JsonlWriter:
 
     def _write_end(self, stopped: str | None) -> None:
         line = EndRecord(self._outputs, self._scores, stopped, "", self._clock.now()).to_json()
-        self._hash.update(_stable_line(_without_digest(line), self._path))
+        self._hash.update(dump_line(_without_digest(line)))
         self._write({**line, "digest": "sha256:" + self._hash.hexdigest()})
 
     def abandon(self) -> None:
@@ -164,39 +162,10 @@ class JsonlWriter:
         self._file.close()
 
 
-_LONG_NUMBER: Final = re.compile(rb"\d{16}")
-_AFTER_OUTPUT: Final = b',"output_digest":'
-_NO_OUTPUT: Final = b'"output":null' + _AFTER_OUTPUT
-"""Stands once in the canonical form of an output record: inside texts a quote is escaped."""
-
-
-def _encode(line: dict[str, Json]) -> tuple[bytes, bytes]:
-    """A line as its digest sees it, and as it is written."""
-    try:
-        kept = purge_stable(line)
-        stable = canonical(kept, from_json=True)
-    except JsonProblem:
-        # Half a surrogate pair in a name or reason of others must not stop the run (B40).
-        line = clean_value(line)
-        kept = purge_stable(line)
-        stable = canonical(kept, from_json=True)
-    return stable + b"\n", _written(line, kept, stable)
-
-
-def _written(line: dict[str, Json], kept: dict[str, Json], stable: bytes) -> bytes:
-    """The line itself, from its canonical form where that can be read back as it is.
-
-    A float from 2^53 on is canonically written like an integer, and readers refuse integers as long.
-    """
-    if kept is line:
-        data = stable
-    elif line["record"] == "output" and line["failure"] is None:
-        before, _, after = stable.partition(_NO_OUTPUT)
-        output = canonical(line["output"], from_json=True)
-        data = b"".join((before, b'"output":', output, _AFTER_OUTPUT, after))
-    else:
-        return dump_line(line)
-    return dump_line(line) if _LONG_NUMBER.search(data) else data + b"\n"
+def _stable(row: dict[str, Json], line: bytes) -> bytes:
+    """A line as a full purge would leave it."""
+    kept = purge_stable(row)
+    return line if kept is row else dump_line(kept)
 
 
 def _without_digest(end: dict[str, Json]) -> dict[str, Json]:
@@ -277,14 +246,14 @@ class LedgerReader:
         outputs = scores = 0
         with self._open() as file:
             while (found := self._next(file)) is not None:
-                offset, row = found
+                offset, row, raw = found
                 record = read_record(row, self)
                 if self.end is not None:
                     raise _damaged(self, "a record stands after the end record")
                 if isinstance(record, EndRecord):
                     self._check_end(record, row, outputs, scores)
                     continue
-                self._hash.update(_stable_line(row, self))
+                self._hash.update(_stable_line(row, raw, self))
                 if isinstance(record, FileHeader):
                     if offset or record != self.header:
                         raise _damaged(self, "a second header stands inside the file")
@@ -302,7 +271,7 @@ class LedgerReader:
             message = f"{self.path}: cannot be read: {error.strerror}"
             raise UsageError(message) from None
 
-    def _next(self, file: IO[bytes]) -> tuple[int, dict[str, Json]] | None:
+    def _next(self, file: IO[bytes]) -> tuple[int, dict[str, Json], bytes] | None:
         offset = self._offset
         raw = file.readline(LONGEST_LINE)
         if not raw:
@@ -314,10 +283,10 @@ class LedgerReader:
                 raise _damaged(self, "the line is longer than any record")
             self.torn = True
             return None
-        return offset, _parse(raw, self)
+        return offset, _parse(raw, self), raw
 
     def _check_end(self, end: EndRecord, row: dict[str, Json], outputs: int, scores: int) -> None:
-        self._hash.update(_stable_line(_without_digest(row), self))
+        self._hash.update(dump_line(_without_digest(row)))
         if end.digest != self.digest:
             raise DigestMismatch(str(self.path), found=self.digest, expected=end.digest)
         if (end.outputs, end.scores) != (outputs, scores):
@@ -345,10 +314,11 @@ def _parse(raw: bytes, where: object) -> dict[str, Json]:
     return row
 
 
-def _stable_line(row: dict[str, Json], where: object) -> bytes:
+def _stable_line(row: dict[str, Json], raw: bytes, where: object) -> bytes:
     try:
-        return canonical(purge_stable(row), from_json=True) + b"\n"
-    except JsonProblem as error:
+        # A mark at the start and a carriage return at the end are no content (B02).
+        return _stable(row, raw.removeprefix(BOM_UTF8).rstrip(b"\r\n") + b"\n")
+    except ValueError as error:
         raise _damaged(where, str(error)) from None
 
 
@@ -434,6 +404,6 @@ def stable_file_digest(path: Path) -> str:
             for number, raw in enumerate(file, start=1):
                 if raw.endswith(b"\n"):
                     where = f"{path}:{number}"
-                    yield _stable_line(_parse(raw, where), where)
+                    yield _stable_line(_parse(raw, where), raw, where)
 
     return digest_chunks(lines())
