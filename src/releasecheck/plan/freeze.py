@@ -126,7 +126,7 @@ def freeze(
         "budget": suite.budget,
         "expires_s": suite.expires,
         "cases": len(selected.cases),
-        "splits": dict(sorted(Counter(case.split for case in selected.cases).items())),
+        "splits": dict(Counter(case.split for case in selected.cases)),
         "cases_digest": cases_digest(rows),
         "selection": selected.selection,
         "baseline": circumstances.baseline,

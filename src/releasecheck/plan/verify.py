@@ -53,8 +53,8 @@ def verify_plan(document: Json, files: Mapping[str, bytes]) -> Plan:
             rows[case.index] = (case.id, identity, case.split, case.tags)
             ids.add(case.id)
             splits[case.split] += 1
-    if sorted(rows) != list(range(plan.cases)) or dict(splits) != plan.splits:
-        message = f"the case files hold other cases than the {plan.cases} that {PLAN_FILE} names"
+    if dict(splits) != plan.splits:
+        message = f"the case files hold other splits than {PLAN_FILE} names"
         raise Untrusted(message)
     found = cases_digest([rows[index] for index in range(plan.cases)])
     _same(f"{PLAN_FILE}: cases_digest", found, plan.cases_digest)

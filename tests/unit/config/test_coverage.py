@@ -102,6 +102,17 @@ def test_check_coverage__false_zero_and_empty_are_expected_values(
     assert type(case.expected) is type(expected)
 
 
+@pytest.mark.parametrize("expected", [0, False, "", [], {}])
+def test_check_coverage__has_expected_holds_for_every_value_but_null(
+    folder: Folder, expected: object
+) -> None:
+    """B26."""
+    text = config(judges="[{id: j, type: exact, when: {has: expected}}]")
+
+    assert folder.cases(text, lines({"id": "c1", "input": "a", "expected": expected}))
+    assert folder.refused(text, lines({"id": "c1", "input": "a", "expected": None}))
+
+
 def test_check_coverage__gates_and_judges_that_reach(folder: Folder) -> None:
     gates = (
         "[{id: a, metric: j, split: main, min: 0.5}, {id: b, metric: k, split: hard, min: 0.5},"

@@ -396,6 +396,19 @@ def test_load_suite__profiles_are_overlays(
     assert loaded.profile == profile
 
 
+@pytest.mark.parametrize(
+    ("base", "over", "cost"), [("{cost_usd: 5}", "null", None), ("null", "{cost_usd: 2}", 2.0)]
+)
+def test_load_suite__an_overlay_may_change_the_shape(
+    folder: Folder, base: str, over: str, cost: float | None
+) -> None:
+    more = f"budget: {base}\nprofiles: {{pr: {{budget: {over}}}}}\n"
+
+    budget = folder.load(config(more=more), "pr").suite.budget
+
+    assert (budget and budget.cost_usd) == cost
+
+
 def test_load_suite__an_unknown_profile_names_the_known(folder: Folder) -> None:
     assert folder.refused(config(more=PROFILES), profile="nigthly") == [
         "r.yaml: profiles: there is no profile 'nigthly'; it has 'pr', 'nightly'; did you mean "

@@ -76,9 +76,10 @@ def test_read_csv__old_line_ends() -> None:
     assert [row.line for row in read_csv("id,input\rc1,a\rc2,b\r", "f.csv").rows] == [2, 3]
 
 
-cells = st.text(st.characters(exclude_categories=["Cs"]), max_size=8).filter(
-    lambda text: text.strip()
-)
+# Python 3.11 writes a lone carriage return without quotes, where it is the end of a line.
+cells = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=8
+).filter(lambda text: text.strip())
 
 
 @given(

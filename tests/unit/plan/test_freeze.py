@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from releasecheck.canonical import digest, dump_document, parse_json
+from releasecheck.canonical import digest, digest_bytes, dump_document, parse_json
 from releasecheck.errors import DigestMismatch, ReleaseCheckError, Untrusted, UsageError
 from releasecheck.model.case import Case
 from releasecheck.model.plan import BaselinePin, GitState, Policy, plan_digest
@@ -226,6 +226,13 @@ def test_judge_identity__what_can(change: dict[str, Any]) -> None:
     assert judge_digest(PYTHON | change) != judge_digest(PYTHON)
 
 
+def test_judge_identity__is_made_of_what_is_set() -> None:
+    """Pinned: a later version with more options must find the judges of old baselines again."""
+    spec = {"id": "j", "type": "exact", "normalize": ["strip"]}
+
+    assert judge_digest(spec) == digest({"contract": "builtin@1", "spec": spec, "files": {}})
+
+
 def test_judge_identity__its_files_count() -> None:
     one = judge_digest(PYTHON, {"m.py": DIGEST, "n.py": DIGEST})
 
@@ -308,7 +315,7 @@ def test_verify_plan__a_change_is_found_though_the_plan_digest_was_made_anew(
         ("shards.1.index", 2, "not numbered from 0"),
         ("shards.0.file", "../cases-0000.jsonl", "another file than its own"),
         ("shards.0.cases", 9, "do not add up"),
-        ("splits", {"main": 3, "hard": 1}, "hold other cases"),
+        ("splits", {"main": 3, "hard": 1}, "hold other splits"),
         ("batch", 0, "plans nothing"),
         ("batch", "x", "was not written by this program"),
         ("judges.0.spec.type", "llm", "was not written by this program"),
@@ -391,6 +398,18 @@ def test_verify_plan__a_case_in_two_shards() -> None:
 
     with pytest.raises(Untrusted, match="is in the plan twice"):
         verify_plan(document, files)
+
+
+@pytest.mark.parametrize("order", [[1, 0], [0, 0]])
+def test_iterate_cases__plan_order_is_checked(order: list[int]) -> None:
+    """Though the digest of the file was made anew."""
+    document, files = parts(frozen(cases(2), 1))
+    rows = files["cases-0000.jsonl"].splitlines(keepends=True)
+    data = b"".join(rows[place] for place in order)
+    document["shards"][0]["digest"] = digest_bytes(data)
+
+    with pytest.raises(Untrusted, match="is out of plan order"):
+        list(iterate_cases(read_plan(document), 0, data.splitlines(keepends=True)))
 
 
 def test_iterate_cases__says_at_the_end_when_lines_are_missing() -> None:
