@@ -90,11 +90,13 @@ def reference_digest(lines: list[dict[str, Any]]) -> str:
     """By the contract: over every line but the texts that purging removes, end counts included."""
     state = hashlib.sha256()
     for line in lines:
-        kept = {key: None if key in ("output", "reason") else value for key, value in line.items()}
+        kept: dict[str, Any] = {
+            key: None if key in ("output", "reason") else value for key, value in line.items()
+        }
         if line["record"] == "end":
             del kept["digest"]
-        if kept.get("failure"):
-            kept["failure"] = {**kept["failure"], "message": None}
+        if line.get("failure"):
+            kept["failure"] = {**line["failure"], "message": None}
         text = json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         state.update(text.encode() + b"\n")
     return "sha256:" + state.hexdigest()
@@ -222,9 +224,9 @@ def test_writer__half_surrogate_pairs_do_not_stop_the_run(path: Path) -> None:
 def test_writer__a_record_no_ledger_can_hold_leaves_the_file_whole(path: Path) -> None:
     writer = JsonlWriter(path, header(), FakeClock())
     writer.append(MANY[0])
-    with pytest.raises(ValueError, match="nan"):
+    with pytest.raises(ValueError, match="not JSON compliant"):
         writer.append(output("c9", latency_ms=float("nan")))
-    with pytest.raises(ValueError, match="not JSON compliant|not representable"):
+    with pytest.raises(ValueError, match="not JSON compliant"):
         writer.append(replace(output("c9"), output=[1e999]))
     writer.append(MANY[1])
     writer.close(None)
