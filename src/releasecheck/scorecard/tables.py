@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from releasecheck.scorecard.numbers import NOTHING, change, count, share, shown
@@ -80,7 +80,7 @@ def gate_rows(scorecard: Scorecard) -> tuple[GateRow, ...]:
 
 def _gate_row(gate: GateResult) -> GateRow:
     tone = OUTCOME_TONES[gate.outcome]
-    marks = (gate.threshold, gate.baseline_value)
+    now, before = _told_apart(gate.value, gate.baseline_value)
     return GateRow(
         id=gate.id,
         outcome=gate.outcome,
@@ -89,17 +89,42 @@ def _gate_row(gate: GateResult) -> GateRow:
         sign=SIGNS[tone],
         what=f"{gate.metric}, {gate.stat} in {gate.split}",
         rule=gate.rule,
-        value=shown(gate.metric, gate.value, marks),
-        baseline=shown(gate.metric, gate.baseline_value, (gate.value,)),
+        value=shown(gate.metric, gate.value, (gate.threshold, before)),
+        baseline=shown(gate.metric, gate.baseline_value, (now,)),
         delta=change(gate.metric, gate.delta, (gate.threshold,)),
         compared=NOTHING if gate.compared is None else f"{gate.compared:,}",
         reason=gate.reason,
     )
 
 
+def _told_apart(value: float | None, other: float | None) -> tuple[float | None, float | None]:
+    """Both as marks for each other; equal numbers are none, and are rounded alike."""
+    return (None, None) if value == other else (value, other)
+
+
 def metric_rows(scorecard: Scorecard) -> tuple[MetricRow, ...]:
-    """Every metric, in the order of the scorecard."""
-    return tuple(_metric_row(metric, scorecard.gates) for metric in scorecard.metrics)
+    """Every metric, in the order of the scorecard.
+
+    Statistics that say the same, as the mean and the pass rate of a yes/no judge do, share a row.
+    """
+    rows: list[MetricRow] = []
+    for metric in scorecard.metrics:
+        row = _metric_row(metric, scorecard.gates)
+        twin = next((at for at, other in enumerate(rows) if _same_numbers(row, other)), None)
+        if twin is None:
+            rows.append(row)
+        else:
+            stat = f"{rows[twin].stat}, {row.stat}"
+            bar = row.bar if row.bar is not None and row.bar.thresholds else rows[twin].bar
+            rows[twin] = replace(rows[twin], stat=stat, bar=bar)
+    return tuple(rows)
+
+
+def _same_numbers(row: MetricRow, other: MetricRow) -> bool:
+    numbers = ("metric", "split", "value", "interval", "n", "baseline", "delta")
+    return row.value != NOTHING and all(
+        getattr(row, name) == getattr(other, name) for name in numbers
+    )
 
 
 def _metric_row(metric: Metric, gates: Iterable[GateResult]) -> MetricRow:
@@ -112,7 +137,8 @@ def _metric_row(metric: Metric, gates: Iterable[GateResult]) -> MetricRow:
         and gate.value == metric.value
         and gate.baseline_value is None
     ]
-    name, marks = metric.metric, [*thresholds, metric.baseline_value]
+    name = metric.metric
+    now, before = _told_apart(metric.value, metric.baseline_value)
     interval = NOTHING
     if metric.ci_low is not None and metric.ci_high is not None:
         low, high = shown(name, metric.ci_low, thresholds), shown(name, metric.ci_high, thresholds)
@@ -121,12 +147,12 @@ def _metric_row(metric: Metric, gates: Iterable[GateResult]) -> MetricRow:
         metric=name,
         split=metric.split,
         stat=metric.stat,
-        value=shown(name, metric.value, marks),
+        value=shown(name, metric.value, (*thresholds, before)),
         interval=interval,
         confidence=share(round(metric.confidence * 10_000), 10_000),
         n=f"{metric.n_scored:,} of {metric.n_expected:,}",
         complete=metric.n_scored == metric.n_expected and metric.n_expected > 0,
-        baseline=shown(name, metric.baseline_value, (metric.value,)),
+        baseline=shown(name, metric.baseline_value, (now,)),
         delta=change(name, metric.delta),
         bar=_bar(metric, thresholds, interval),
     )

@@ -148,3 +148,32 @@ def test_counted__names_all_scores() -> None:
         == "161 of 168 scores measured (95.83 %) for 84 cases"
     )
     assert counted(samples.empty().report.scorecard) == "No score was planned"
+
+
+def test_metric_rows__the_mean_and_the_pass_rate_of_a_yes_no_judge_share_a_row() -> None:
+    metrics = [
+        samples.metric(), samples.metric(stat="pass_rate"), samples.metric(stat="min", value=0.0, ci_low=None),
+        samples.metric(split="hard"), samples.metric(split="hard", stat="pass_rate", value=0.5),
+        samples.metric(metric="cost_usd", value=None, n_scored=0), samples.metric(metric="cost_usd", stat="sum",
+        value=None, n_scored=0),
+    ]  # fmt: skip
+    rows = metric_rows(card(metrics=metrics))
+    assert [(row.split, row.stat) for row in rows] == [
+        ("all", "mean, pass_rate"), ("all", "min"), ("hard", "mean"), ("hard", "pass_rate"),
+        ("all", "mean"), ("all", "sum"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "baseline", "shown"),
+    [(17 / 21, 17 / 21, ("0.8095", "0.8095")), (17 / 21, 0.80952, ("0.809524", "0.8095")), (0.5, None, ("0.5", "–"))],  # noqa: RUF001
+)  # fmt: skip
+def test_rows__equal_numbers_look_equal_and_others_do_not(
+    value: float, baseline: float | None, shown: tuple[str, str]
+) -> None:
+    made = card(
+        gates=[samples.gate(value=value, baseline_value=baseline, threshold=0.02)],
+        metrics=[samples.metric(value=value, baseline_value=baseline)],
+    )
+    gate, metric = gate_rows(made)[0], metric_rows(made)[0]
+    assert (gate.value, gate.baseline) == (metric.value, metric.baseline) == shown
