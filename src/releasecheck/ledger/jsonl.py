@@ -305,7 +305,7 @@ def _parse(raw: bytes, where: object) -> dict[str, Json]:
     but for the content of outputs, which is checked against its digest where it is used.
     """
     try:
-        text = raw.decode("utf-8-sig")
+        text = raw.decode().removeprefix("\ufeff")
         row, end = _decoder.raw_decode(text)
     except (ValueError, RecursionError) as error:
         raise _damaged(where, f"it is no JSON record ({error})") from None

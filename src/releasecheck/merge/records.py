@@ -6,8 +6,6 @@ from array import array
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
-import numpy as np
-
 from releasecheck.errors import ForeignRecord, Untrusted
 from releasecheck.model.record import (
     OUTPUT_LOST,
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
     from releasecheck.model.table import CaseRow
 
 FIRST_REVISION: Final = 1
+NAN: Final = float("nan")
 
 
 class RecordSource(Protocol):
@@ -238,7 +237,7 @@ class Reader:
         rows.out_flags.append(flags)
         usage = record.usage
         for number in (record.latency_ms, usage.cost_usd, usage.tokens):
-            rows.out_numbers.append(np.nan if number is None else float(number))
+            rows.out_numbers.append(NAN if number is None else number)
         rows.out_place.append(source)
         rows.out_place.append(offset)
 
@@ -248,14 +247,15 @@ class Reader:
         rows.pair.append((case * self.plan.trials + record.trial) * len(self.plan.judges) + judge)
         rows.digest.append(rows.intern(record.output_digest))
         rows.state.append(_STATE_OF[type(score)])
-        rows.value.append(score.value if isinstance(score, Scored) else np.nan)
+        rows.value.append(score.value if isinstance(score, Scored) else NAN)
         rows.retryable.append(isinstance(score, JudgeFailed) and score.failure.retryable)
         ticket = score.ticket if isinstance(score, Pending) else record.ticket
         rows.ticket.append(-1 if ticket is None else rows.intern(ticket))
         rows.place.append(source)
         rows.place.append(offset)
-        for number in (record.usage.cost_usd, record.usage.tokens):
-            rows.used.append(np.nan if number is None else float(number))
+        usage = record.usage
+        rows.used.append(NAN if usage.cost_usd is None else usage.cost_usd)
+        rows.used.append(NAN if usage.tokens is None else usage.tokens)
 
 
 _STATE_OF: Final = {

@@ -36,8 +36,12 @@ class Usage:
     cost_usd: float | None = None
 
     def to_json(self) -> dict[str, Json]:
-        """`{tokens, cost_usd}`."""
-        return {"tokens": self.tokens, "cost_usd": self.cost_usd}
+        """`{tokens, cost_usd}`; an amount that no reader of JSON keeps is as good as not said."""
+        tokens, cost = self.tokens, self.cost_usd
+        return {
+            "tokens": None if tokens is None or tokens > MAX_INTEGER else tokens,
+            "cost_usd": None if cost is None or not math.isfinite(cost) else cost,
+        }
 
 
 NO_USAGE: Final = Usage()
@@ -303,8 +307,10 @@ def _number(row: Mapping[str, Any], key: str) -> float | None:
 
 def _usage(row: Mapping[str, Any]) -> Usage:
     usage = row.get("usage") or {}
-    tokens = None if usage.get("tokens") is None else _whole(usage, "tokens", 0)
-    return Usage(tokens, _number(usage, "cost_usd"))
+    tokens, cost = usage.get("tokens"), usage.get("cost_usd")
+    if tokens is None and cost is None:
+        return NO_USAGE
+    return Usage(None if tokens is None else _whole(usage, "tokens", 0), _number(usage, "cost_usd"))
 
 
 def _read_header(row: Mapping[str, Any]) -> FileHeader:
