@@ -31,6 +31,12 @@ LONGEST_TAG: Final = 100
 OURS: Final = ("id", "input", "expected", "split", "tags", "metadata")
 _SECTIONS: Final = {"judges", "gates", "assert", "asserts"}
 """Sections of a config: inside of a case they would be data that checks nothing (B22)."""
+_GOLD: Final = {
+    "answer", "answers", "correct_answer", "expected_answer", "expected_output", "gold", "gold_answer",
+    "ground_truth", "groundtruth", "ideal", "label", "labels", "reference", "reference_answer",
+    "references", "solution",
+}  # fmt: skip
+"""What other tools call our `expected`: left over in a row, it would hand the target the answer."""
 _ABSENT: Final = object()
 
 
@@ -199,6 +205,13 @@ class CaseReader:
                     row.line,
                     key,
                     f"unknown field; did you mean {near!r}? (write it under `metadata` if it is data)",
+                )
+            elif key.lower() in _GOLD:
+                self._bad(
+                    row.line,
+                    key,
+                    "it looks like a gold answer, and as metadata the target could see it; read it with "
+                    f"`fields: {{expected: {key}}}`, or move it under `metadata` if the target may have it",
                 )
             elif key in own:
                 self._bad(

@@ -66,7 +66,8 @@ def check_judge(
     """What would keep a judge from working, in its spec and where it is to run (S0-C5).
 
     A program is looked for; a function is imported by the interpreter that will run it. Nothing is
-    called. `key` is the key inside the judge.
+    called. What needs a variable that is not set here is left to the run, which checks its environment
+    first: a job that plans has no secrets. `key` is the key inside the judge.
     """
     problems = spec_problems(spec, root)
     if problems or not isinstance(spec, PythonJudge | CommandJudge):
@@ -76,6 +77,8 @@ def check_judge(
     opener = _Opener(root, environment, redactor)
     try:
         message = opener.trouble(spec)
+    except EnvironmentMissing:
+        return []
     except ConfigError as error:
         return list(error.problems)
     key = "function" if isinstance(spec, PythonJudge) else "run"
@@ -175,7 +178,7 @@ class _Opener:
                 # On a loop of its own, since the caller may be on one already.
                 with ThreadPoolExecutor(1) as pool:
                     pool.submit(asyncio.run, _start(worker)).result()
-        except (EnvironmentMissing, ProgramNotFound, WorkerNotStarted) as error:
+        except (ProgramNotFound, WorkerNotStarted) as error:
             return " ".join(str(error).split())
         return None
 

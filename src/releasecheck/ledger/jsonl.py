@@ -350,7 +350,7 @@ def purge_file(path: Path, keep: Callable[[OutputRecord], bool], *, texts: bool)
         InfrastructureError: the file cannot be read or written; it is left as it was.
     """
     removed = 0
-    temporary = path.with_name(path.name + ".new")
+    temporary = path.with_name(f".{path.name}.new")
     try:
         with path.open("rb") as source, temporary.open("wb") as target:
             for number, raw in enumerate(source, start=1):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -14,6 +17,7 @@ from releasecheck.errors import EnvironmentMissing, UsageError
 from releasecheck.ledger.jsonl import JsonlWriter, purge_file, shard_file_name
 from releasecheck.model.record import FileHeader, OutputRecord
 from releasecheck.model.table import ANSWERED
+from releasecheck.pipeline.files import write_whole
 from releasecheck.pipeline.folders import LEDGER_FILE, find_root, ledger_files
 from releasecheck.pipeline.remaining import merge_files, open_trials, remaining
 from releasecheck.plan import ShardLimits, divide
@@ -21,7 +25,6 @@ from releasecheck.references import missing_names
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
-    from pathlib import Path
 
     from releasecheck.model.plan import Plan
     from releasecheck.model.table import Flags, Indices
@@ -30,6 +33,10 @@ if TYPE_CHECKING:
     from releasecheck.pipeline.world import World
     from releasecheck.ports import Judge, Target
     from releasecheck.redact import Redactor
+
+
+LOG_KEPT: Final = 1 << 20
+"""Bytes of the end of a started program's log that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +117,12 @@ def check_approval(plan: Plan, approved_by: str | None) -> None:
 
 @asynccontextmanager
 async def open_tools(
-    folder: PlanFolder, world: World, asked: JudgesAsked, *, shard: int | None
+    folder: PlanFolder, world: World, asked: JudgesAsked, *, shard: int | None, logs: Path
 ) -> AsyncIterator[Tools]:
     """Open the target and the judges, and stop them again whatever happens.
 
     `shard` takes its share of the run's limits; None takes them whole, for the only process at work.
+    What a started program printed is kept in the folder `logs`, without secrets.
     """
     from releasecheck.judges import open_judges
     from releasecheck.targets import open_target
@@ -123,9 +131,15 @@ async def open_tools(
     plan = folder.plan
     limits = limits_of(plan, shard)
     redactor = world.redactor(plan)
+    for name in redactor.too_short:
+        world.progress.note(
+            f"the value of {name} is too short to be removed from outputs and messages"
+        )
     root = find_root(folder, world.cwd)
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(open_client(world.environment))
+        raw = Path(stack.enter_context(TemporaryDirectory(prefix="releasecheck-")))
+        stack.callback(_keep_logs, raw, logs, redactor)
         target = None
         judges: dict[str, Judge] = {}
         if asked != "none":
@@ -149,9 +163,22 @@ async def open_tools(
                 concurrency=limits.concurrency,
                 rate_limit=limits.rate_per_s,
                 seed=plan.seed,
+                log_folder=raw,
             )
             stack.push_async_callback(target.aclose)
         yield Tools(target, judges, redactor, limits.concurrency)
+
+
+def _keep_logs(raw: Path, logs: Path, redactor: Redactor) -> None:
+    """Copy the end of every log, secrets removed, under a name that no earlier attempt took."""
+    for path in sorted(raw.glob("*.log")):
+        text = path.read_bytes()[-LOG_KEPT:].decode("utf-8", "replace")
+        if not text:
+            continue
+        taken = len(list(logs.glob(f"{path.stem}.start-*.log")))
+        write_whole(
+            logs / f"{path.stem}.start-{taken + 1}.log", [redactor.text(text).encode("utf-8")]
+        )
 
 
 def limits_of(plan: Plan, shard: int | None) -> ShardLimits:
@@ -203,6 +230,7 @@ async def execute_shard(
     total = int(np.count_nonzero(open_trials(recorded, request.judges)[own]))
     attempts = [int(found[2]) for path in paths if (found := _of_shard(path, request.index))]
     if not total and attempts:
+        _forget_own(folder, request, recorded)  # a kill may have come before it was done
         return ShardDone(request.index, None, None, Tally(), 0, None)
     attempt = request.attempt or max(attempts, default=0) + 1
     path = request.results / shard_file_name(request.index, attempt)
@@ -228,16 +256,30 @@ async def execute_shard(
         spent=spent,
         workers=tools.workers,
     )
+    tally = await run_recording(shard, writer)
+    if plan.store_outputs != "full":
+        _forget_own(folder, request, merge_files(folder, [*paths, path.resolve()]))
+    stopped = world.stop.reason if tally.done < total else None
+    return ShardDone(request.index, path, attempt, tally, total, stopped)
+
+
+async def run_recording(shard: Shard, writer: JsonlWriter) -> Tally:
+    """Run a shard and end its file, with the reason when trials are left undone.
+
+    Whatever breaks leaves the file as a kill would; calls cancelled by a signal leave it whole.
+    """
     try:
         tally = await run_shard(shard)
+    except asyncio.CancelledError:
+        if shard.stop.reason is None:
+            writer.abandon()
+        writer.close(shard.stop.reason)
+        raise
     except BaseException:
         writer.abandon()
         raise
-    writer.close(world.stop.reason if tally.done < total else None)
-    if plan.store_outputs != "full":
-        _forget_outputs(folder, merge_files(folder, [*paths, path]), path)
-    stopped = world.stop.reason if tally.done < total else None
-    return ShardDone(request.index, path, attempt, tally, total, stopped)
+    writer.close(shard.stop.reason if tally.done < shard.total else None)
+    return tally
 
 
 def open_pairs(folder: PlanFolder, request: ShardRequest) -> int:
@@ -301,13 +343,28 @@ def _cost_so_far(recorded: Recorded, own: Indices) -> float:
     return total if math.isfinite(total) else 0.0
 
 
-def _forget_outputs(folder: PlanFolder, recorded: Recorded, path: Path) -> None:
-    """Null the outputs that every judge has read (`store_outputs: digest | none`)."""
+def _forget_own(folder: PlanFolder, request: ShardRequest, recorded: Recorded) -> None:
+    """Null what was judged in every attempt of the shard that lies in its own folder."""
+    if folder.plan.store_outputs == "full":
+        return
+    here = request.results.resolve()
+    own = [path for path in recorded.paths if path.is_relative_to(here)]
+    forget_outputs(folder, recorded, [path for path in own if _of_shard(path, request.index)])
+
+
+def forget_outputs(
+    folder: PlanFolder, recorded: Recorded, paths: Sequence[Path], *, closed: bool = False
+) -> None:
+    """Null the outputs that every judge has read (`store_outputs: digest | none`) in some files.
+
+    In a run that is `closed` no judge will read any more. Byte offsets in the files change.
+    """
     table = recorded.merged.table
     index = {case.id: position for position, case in enumerate(table.cases)}
     unread: Flags = np.logical_or.reduce(table.mendable, axis=2)
 
     def keep(record: OutputRecord) -> bool:
-        return bool(unread[index[record.case], record.trial])
+        return not closed and bool(unread[index[record.case], record.trial])
 
-    purge_file(path, keep, texts=folder.plan.store_outputs == "none")
+    for path in paths:
+        purge_file(path, keep, texts=folder.plan.store_outputs == "none")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from releasecheck.engine import Limits, Shard, Spent, run_shard
+from releasecheck.engine import Limits, Shard, Spent
 from releasecheck.errors import DigestMismatch, NotResumable, Untrusted
 from releasecheck.ledger.jsonl import JsonlWriter, finish_file_name, stable_file_digest
 from releasecheck.pipeline.baselines import open_baseline
@@ -20,7 +20,14 @@ from releasecheck.pipeline.bundle import (
     write_bundle,
 )
 from releasecheck.pipeline.decide import decide_run, finality
-from releasecheck.pipeline.execute import check_approval, check_environment, header_of, open_tools
+from releasecheck.pipeline.execute import (
+    check_approval,
+    check_environment,
+    forget_outputs,
+    header_of,
+    open_tools,
+    run_recording,
+)
 from releasecheck.pipeline.files import file_digest
 from releasecheck.pipeline.folders import LEDGER_FILE, Bundle, ledger_files, open_plan
 from releasecheck.pipeline.remaining import Recorded, merge_files, remaining
@@ -114,6 +121,9 @@ def conclude(
     scorecard = decide_run(plan, recorded.merged, baseline, over, now=now)
     bundle = Bundle(request.out)
     recorded = _gather(folder, recorded, bundle)
+    if plan.store_outputs != "full":
+        forget_outputs(folder, recorded, recorded.paths, closed=over.final)
+        recorded = merge_files(folder, recorded.paths)
     write_bundle(
         bundle,
         folder,
@@ -206,7 +216,7 @@ async def _repair(
     ]
     attempt = max(attempts, default=0) + 1
     path = bundle.results / finish_file_name(attempt)
-    async with open_tools(folder, world, "all", shard=None) as tools:
+    async with open_tools(folder, world, "all", shard=None, logs=bundle.results) as tools:
         writer = JsonlWriter(
             path, header_of(plan, world, None, attempt, request.approved_by), world.clock
         )
@@ -227,12 +237,7 @@ async def _repair(
             spent=Spent(),
             workers=tools.workers,
         )
-        try:
-            tally = await run_shard(shard)
-        except BaseException:
-            writer.abandon()
-            raise
-        writer.close(world.stop.reason if tally.done < len(todo) else None)
+        await run_recording(shard, writer)
     return merge_files(folder, [*recorded.paths, path])
 
 

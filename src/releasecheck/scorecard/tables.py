@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from releasecheck.model.suite import BUILTIN_METRICS
 from releasecheck.scorecard.numbers import NOTHING, change, count, share, shown
 from releasecheck.scorecard.verdict import OUTCOME_TONES, OUTCOME_WORDS, SIGNS
 from releasecheck.stats import plain, show
@@ -64,8 +65,9 @@ class MetricRow:
     interval: str
     confidence: str
     n: str
-    """`84 of 84`."""
+    """`84 of 84`, or `not reported`."""
     complete: bool
+    """False where a score that should be there is not."""
     baseline: str
     delta: str
     bar: Bar | None
@@ -139,6 +141,8 @@ def _metric_row(metric: Metric, gates: Iterable[GateResult]) -> MetricRow:
     ]
     name = metric.metric
     now, before = _told_apart(metric.value, metric.baseline_value)
+    # Most targets say no cost, and that is nothing to repair; a gate on it refuses, and says so.
+    unsaid = name in BUILTIN_METRICS and not metric.n_scored and metric.n_expected > 0
     interval = NOTHING
     if metric.ci_low is not None and metric.ci_high is not None:
         low, high = shown(name, metric.ci_low, thresholds), shown(name, metric.ci_high, thresholds)
@@ -150,8 +154,8 @@ def _metric_row(metric: Metric, gates: Iterable[GateResult]) -> MetricRow:
         value=shown(name, metric.value, (*thresholds, before)),
         interval=interval,
         confidence=share(round(metric.confidence * 10_000), 10_000),
-        n=f"{metric.n_scored:,} of {metric.n_expected:,}",
-        complete=metric.n_scored == metric.n_expected and metric.n_expected > 0,
+        n="not reported" if unsaid else f"{metric.n_scored:,} of {metric.n_expected:,}",
+        complete=unsaid or metric.n_scored == metric.n_expected > 0,
         baseline=shown(name, metric.baseline_value, (now,)),
         delta=change(name, metric.delta),
         bar=_bar(metric, thresholds, interval),

@@ -63,7 +63,8 @@ class CommandAsker(Asker):
         try:
             self._program.command()
         except ProgramNotFound as error:
-            raise ConfigError([Problem(str(error), key="target.run")]) from None
+            message = classify.clean(str(error))
+            raise ConfigError([Problem(message, key="target.run")]) from None
         self._doing = f"command {classify.clean(self._program.argv[0])}"
         self._timeout_s = spec.timeout
         self._json = spec.format == "json"

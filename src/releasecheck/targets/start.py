@@ -46,9 +46,7 @@ class Started:
         """A failure's message, with the cause in front when the program is gone."""
         if self.child.code is None:
             return message
-        return (
-            f"the started program has ended ({ended(self.child.code)}, log: {self.log}); {message}"
-        )
+        return f"the started program has ended ({ended(self.child.code)}); {message}"
 
     def tail(self) -> str:
         """The end of its log on one line, without secrets."""
@@ -82,9 +80,10 @@ async def start_target(
     try:
         child = await start_child(program, lambda _: None, log=descriptor)
     except ProgramNotFound as error:
-        raise ConfigError([Problem(str(error), key="target.start.run")]) from None
+        message = classify.clean(str(error))
+        raise ConfigError([Problem(message, key="target.start.run")]) from None
     except OSError as error:
-        message = f"target.start: {argv[0]} could not be started: {error}"
+        message = classify.clean(f"target.start: {argv[0]} could not be started: {error}")
         raise InfrastructureError(message) from None
     finally:
         os.close(descriptor)
@@ -175,4 +174,4 @@ def ended(code: int) -> str:
 
 def _log_of(started: Started) -> str:
     tail = started.tail()
-    return f"Its log ({started.log}) ends: {tail}" if tail else f"Its log ({started.log}) is empty."
+    return f"Its log ends: {tail}" if tail else "Its log is empty."

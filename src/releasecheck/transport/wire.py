@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 LONGEST_HEADER: Final = 65_536
 """Bytes of one header line that are read; aiohttp's own 8 KiB is too little for some gateways."""
 _NO_LIMIT: Final = aiohttp.ClientTimeout(total=None)
-KEEP_ALIVE_S: Final = 30.0
-"""Seconds an idle connection is kept; servers commonly keep theirs for 60 and more."""
+KEEP_ALIVE_S: Final = 4.0
+"""Seconds an idle connection is kept. Many servers close theirs after 5, and a request that meets that
+close is lost; a POST is not repeated for it."""
 
 
 _MEANS: Final[tuple[tuple[type[Exception], type[httpx.TransportError]], ...]] = (

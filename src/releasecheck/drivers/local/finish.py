@@ -29,8 +29,9 @@ async def run_finish(request: FinishRequest, world: World) -> FinishResult:
     with (
         leaving_on_interrupt(),
         locked(request.out),
-        failure_recorded(Bundle(request.out), folder, world),
+        failure_recorded(Bundle(request.out), folder, world) as at,
     ):
+        at.stage = "merge"
         try:
             result = await finish(
                 request, world, lambda: stopping_on_signals(world.stop, task, world.progress)

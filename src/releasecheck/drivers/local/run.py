@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from releasecheck.model.failure import Stage
     from releasecheck.pipeline.finish import FinishResult
     from releasecheck.pipeline.folders import PlanFolder
     from releasecheck.pipeline.freezing import PlanRequest
@@ -70,8 +71,8 @@ async def run(request: PlanRequest, out: Path, options: RunOptions, world: World
     with leaving_on_interrupt(), locked(out):
         _check_replaceable(bundle)
         folder = _plan_into(bundle, request, options, world)
-        with failure_recorded(bundle, folder, world), _resumable(bundle):
-            return await _carry_through(bundle, folder, options, world)
+        with failure_recorded(bundle, folder, world) as at, _resumable(bundle):
+            return await _carry_through(bundle, folder, options, world, at)
 
 
 async def resume(out: Path, options: RunOptions, world: World) -> FinishResult:
@@ -89,10 +90,10 @@ async def resume(out: Path, options: RunOptions, world: World) -> FinishResult:
         if bundle.finalized:
             return await finish(_finish_request(bundle, options), world)
         check_approval(folder.plan, options.approved_by)
-        with failure_recorded(bundle, folder, world), _resumable(bundle):
+        with failure_recorded(bundle, folder, world) as at, _resumable(bundle):
             if not is_expired(folder, world.clock.now()):
                 preflight(folder.plan, find_root(folder, world.cwd), world.environment)
-            return await _carry_through(bundle, folder, options, world)
+            return await _carry_through(bundle, folder, options, world, at)
 
 
 def _plan_into(
@@ -113,7 +114,7 @@ def _plan_into(
 
 
 async def _carry_through(
-    bundle: Bundle, folder: PlanFolder, options: RunOptions, world: World
+    bundle: Bundle, folder: PlanFolder, options: RunOptions, world: World, at: At
 ) -> FinishResult:
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 - a coroutine always runs in a task
@@ -126,6 +127,7 @@ async def _carry_through(
         if not is_expired(folder, world.clock.now()):
             with while_asking():
                 await run_shards(bundle, folder, options, world)
+        at.stage = "merge"
         if world.stop.reason != "interrupted":
             result = await finish(_finish_request(bundle, options), world, while_asking)
     except asyncio.CancelledError:
@@ -176,7 +178,7 @@ async def run_shards(
     until = world.clock.monotonic() + min(seconds) if seconds else None
     spent, gate = Spent(), asyncio.Semaphore(SHARDS_AT_ONCE)
 
-    async with open_tools(folder, world, "all", shard=None) as tools:
+    async with open_tools(folder, world, "all", shard=None, logs=bundle.results) as tools:
 
         async def one(index: int) -> ShardDone:
             async with gate:
@@ -255,17 +257,25 @@ def locked(out: Path) -> Iterator[None]:
         lock.release()
 
 
+@dataclass(slots=True)
+class At:
+    """Where a run is, for the record of a failure."""
+
+    stage: Stage = "target"
+
+
 @contextmanager
-def failure_recorded(bundle: Bundle, folder: PlanFolder, world: World) -> Iterator[None]:
+def failure_recorded(bundle: Bundle, folder: PlanFolder, world: World) -> Iterator[At]:
     """Write `failure.json` when a run cannot be carried through (S2-46, S2-60)."""
+    at = At()
     try:
-        yield
+        yield at
     except Interrupted:
         raise
     except Exception as error:
         document = build_failure(
             error,
-            "merge",
+            at.stage,
             now=world.clock.now(),
             plan=folder.plan,
             redactor=world.redactor(folder.plan),

@@ -50,7 +50,9 @@ async def run_one_shard(
     assert task is not None  # noqa: S101 - a coroutine always runs in a task
     with stopping_on_signals(world.stop, task, world.progress):
         try:
-            async with open_tools(folder, world, request.judges, shard=request.index) as tools:
+            async with open_tools(
+                folder, world, request.judges, shard=request.index, logs=request.results
+            ) as tools:
                 done = await execute_shard(
                     folder, request, world, tools, until=until, cost_usd=limits.cost_usd
                 )
