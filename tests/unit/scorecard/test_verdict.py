@@ -177,3 +177,11 @@ def test_rows__equal_numbers_look_equal_and_others_do_not(
     )
     gate, metric = gate_rows(made)[0], metric_rows(made)[0]
     assert (gate.value, gate.baseline) == (metric.value, metric.baseline) == shown
+
+
+def test_metric_rows__a_cost_that_nobody_says_is_named_and_no_fault() -> None:
+    unsaid = samples.metric(metric="cost_usd", value=None, n_scored=0, ci_low=None, ci_high=None)
+    partly = samples.metric(metric="cost_usd", value=0.1, n_scored=80)
+    first, second = metric_rows(card(metrics=[unsaid, partly]))
+    assert (first.n, first.complete) == ("not reported", True)
+    assert (second.n, second.complete) == ("80 of 84", False)
