@@ -51,9 +51,9 @@ class Answers(ThreadingHTTPServer):
         """Questions answered with another status."""
         self.reply: Callable[[Asked], tuple[int, Any]] | None = None
         """Answers everything itself."""
+        self.hold_after: int | None = None
+        """Calls beyond this number are held until `open` is set."""
         self.open = threading.Event()
-        """Cleared: calls are held until it is set."""
-        self.open.set()
         self._news = threading.Condition()
         super().__init__(("127.0.0.1", 0), _Handler)
 
@@ -87,7 +87,9 @@ class Answers(ThreadingHTTPServer):
         with self._news:
             self.asked.append(asked)
             self._news.notify_all()
-        self.open.wait(30)
+            held = self.hold_after is not None and len(self.asked) > self.hold_after
+        if held:
+            self.open.wait(30)
         if self.reply is not None:
             return self.reply(asked)
         status = self.status.get(asked.question, 200)
@@ -236,6 +238,14 @@ def noted(suite: Suite, name: str = "calls.txt") -> Counter[str]:
     """What `app.py` noted."""
     path = suite.folder / name
     return Counter(path.read_text("utf-8").splitlines() if path.exists() else [])
+
+
+def recorded(out: Path) -> set[str]:
+    """`case#tN` of every output (or failure) on record below a folder."""
+    if not out.exists():
+        return set()
+    found = (line for line in ledger(out) if line["record"] == "output")
+    return {f"{line['case']}#t{line['trial']}" for line in found}
 
 
 def document(path: Path) -> Any:

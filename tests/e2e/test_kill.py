@@ -15,10 +15,10 @@ from tests.e2e.suites import (
     Suite,
     document,
     http_suite,
-    ledger,
     lines,
     noted,
     python_suite,
+    recorded,
     same_but_for_times,
     scorecard,
 )
@@ -70,14 +70,6 @@ def scene(tmp_path_factory: pytest.TempPathFactory, program: Program) -> Iterato
         done = program("run", suite.path, "--out", whole, cwd=folder, fault={"record": str(log)})
         assert done.code == 0, done
         yield Scene(folder, answers, suite, whole, log.read_text("utf-8").splitlines())
-
-
-def recorded(out: Path) -> set[str]:
-    """`case#tN` of every output on record."""
-    if not out.exists():
-        return set()
-    found = (line for line in ledger(out) if line["record"] == "output")
-    return {f"{line['case']}#t{line['trial']}" for line in found}
 
 
 def kill_and_resume(scene: Scene, program: Program, number: int, name: str) -> Done:

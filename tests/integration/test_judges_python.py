@@ -236,7 +236,6 @@ def test_python__secrets__are_redacted(root: Path) -> None:
         ({"function": "judges:constant"}, "not something to call"),
         ({"function": "leaves:look"}, "SystemExit"),
         ({"interpreter": "no-such-python"}, "no-such-python"),
-        ({"interpreter": "${NO_SUCH_NAME}"}, "NO_SUCH_NAME is not set"),
     ],
 )
 def test_check_judge__python_that_cannot_work(
@@ -255,6 +254,11 @@ def test_check_judge__python_that_cannot_work(
     assert part in problem.message
     assert problem.key == "function"
     assert asyncio.run(inside()) == [problem.message]
+
+
+def test_check_judge__python_variable_not_set_here__is_left_to_the_run(root: Path) -> None:
+    spec = spec_of("python", function="judges:look", interpreter="${NO_SUCH_NAME}")
+    assert check_judge(spec, root, ENVIRONMENT) == []
 
 
 def test_check_judge__python_that_works__calls_nothing(root: Path) -> None:
