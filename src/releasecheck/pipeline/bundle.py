@@ -24,6 +24,7 @@ from releasecheck.publish import (
     badge,
     build_manifest,
     closing_writes,
+    manifest_bytes,
     opening_writes,
 )
 from releasecheck.scorecard.badge_svg import render_badge_svg
@@ -165,7 +166,8 @@ def read_decision(bundle: Bundle) -> tuple[Manifest, Scorecard]:
 
 def _closing(manifest: Manifest, scorecard: Scorecard) -> list[Write]:
     claim = badge(manifest, scorecard)
-    return closing_writes(manifest, claim, render_badge_svg(claim))
+    svg = render_badge_svg(claim, digest_bytes(manifest_bytes(manifest)))
+    return closing_writes(manifest, claim, svg)
 
 
 def _sweep(out: Path) -> None:
