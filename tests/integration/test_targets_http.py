@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import ssl
 from pathlib import Path
@@ -138,11 +139,37 @@ def test_request__a_template_that_does_not_fit_the_case_sends_nothing() -> None:
     assert stub.requests == []
 
 
-def test_connections__are_kept_and_no_cookie_travels_from_case_to_case() -> None:
-    stub = always(reply(200, {"output": 1}, {"set-cookie": "session=1"}))
+def test_request__credentials_in_the_address_are_sent_as_basic() -> None:
+    async def inside() -> None:
+        stub = always(OK)
+        async with stub.open():
+            url = stub.url.replace("http://", "http://me:${TOKEN}@")
+            written = {"type": "http", "url": url}
+            async with running(HERE, written, secrets={"TOKEN": "p-ssw-rd"}) as target:
+                output_of(await target.answer(call_of()))
+        given = base64.b64encode(b"me:p-ssw-rd").decode()
+        assert stub.requests[0].headers["authorization"] == f"Basic {given}"
+
+    asyncio.run(inside())
+
+
+def test_connections__are_kept() -> None:
+    stub = always(OK)
     run(stub, [1, 2, 3, 4, 5], concurrency=1)
     assert stub.connections == 1
-    assert all("cookie" not in request.headers for request in stub.requests)
+
+
+def test_cookies__do_not_travel_from_case_to_case() -> None:
+    async def inside() -> None:
+        stub = always(reply(200, {"output": 1}, {"set-cookie": "session=1"}))
+        async with stub.open():
+            # Not an address, for which cookie jars keep nothing.
+            url = stub.url.replace("127.0.0.1", "localhost")
+            async with running(HERE, {"type": "http", "url": url, "concurrency": 1}) as target:
+                await ask_all(target, [call_of(case=case) for case in "abc"])
+        assert [request.headers.get("cookie") for request in stub.requests] == [None] * 3
+
+    asyncio.run(inside())
 
 
 # --- what is an answer ------------------------------------------------------------------------------
@@ -520,6 +547,11 @@ def test_secrets__are_in_no_message() -> None:
         ({"url": "http://a:port/"}, "is no address"),
         ({"url": "http://a/", "headers": {"x": "a\nb"}}, "line break"),
         ({"url": "http://a/", "body": "{{ input"}, r"target\.body: template"),
+        (
+            {"url": "http://a/", "body": ["{{ expected }}"]},
+            r"target\.body: `expected`.*may not see",
+        ),
+        ({"url": "http://a/", "body": {"q": "x {{ inptu }}"}}, r"`inptu`.*no such name"),
         ({"url": "http://a/", "output": "a["}, r"target\.output"),
     ],
 )

@@ -132,13 +132,20 @@ async def _asker(
 def _over_http(spec: HttpTarget | OpenAITarget, context: Context, classify: Classifier) -> Asker:
     from releasecheck.targets.http import HttpAsker
     from releasecheck.targets.openai import OpenAIAsker
-    from releasecheck.targets.template import TemplateProblem
+    from releasecheck.targets.template import TemplateProblem, undeclared
 
+    key, templates = (
+        ("target.messages", spec.messages)
+        if isinstance(spec, OpenAITarget)
+        else ("target.body", spec.body)
+    )
+    unknown = undeclared(templates)
+    if unknown:
+        raise ConfigError(Problem(problem, key=key) for problem in unknown)
     client = context.client.http()
     try:
         if isinstance(spec, HttpTarget):
             return HttpAsker(spec, client, classify, context.clock, context.environment)
         return OpenAIAsker(spec, client, classify, context.clock, context.environment)
     except TemplateProblem as problem:
-        key = "target.body" if isinstance(spec, HttpTarget) else "target.messages"
         raise ConfigError([Problem(str(problem), key=key)]) from None

@@ -156,8 +156,10 @@ def undeclared(value: Json) -> list[str]:
         pieces = _pieces(value)
         found = meta.find_undeclared_variables(_SANDBOX.parse("".join(part for _, part in pieces)))
         compile_text(re.sub(r"\$\{[^}]*\}", "", value), {})
-    except (TemplateProblem, TemplateSyntaxError) as error:
+    except TemplateProblem as error:
         return [str(error)]
+    except TemplateSyntaxError as error:
+        return [str(_problem(error, value))]
     wrong = sorted(found - set(VISIBLE) - set(_SANDBOX.globals))
     return [_unknown_name(name) for name in wrong]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import tracemalloc
 import zlib
 from typing import TYPE_CHECKING
 
@@ -113,9 +114,16 @@ def test_request__an_empty_packed_body_is_empty() -> None:
 
 
 def test_request__a_decompression_bomb_stops_at_the_cap() -> None:
-    with pytest.raises(RefusedAnswer) as caught:
-        ask(packed("gzip", gzip.compress(bytes(50_000_000))), max_body=100_000)
+    bomb = packed("gzip", gzip.compress(bytes(50_000_000)))
+    tracemalloc.start()
+    try:
+        with pytest.raises(RefusedAnswer) as caught:
+            ask(bomb, max_body=100_000)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
     assert caught.value.code == "output_too_large"
+    assert most < 5_000_000  # it was never unpacked whole
 
 
 @pytest.mark.parametrize(("encoding", "body"), [("br", b"x"), ("gzip", b"not gzip at all")])
