@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from releasecheck.canonical import digest
+from releasecheck.canonical import digest, digest_bytes
 from releasecheck.errors import Untrusted, UsageError
 from releasecheck.ledger.jsonl import stable_file_digest
 from releasecheck.model.results import ResultRow, RowView, results_digest
@@ -78,10 +78,10 @@ def write_bundle(
     for write in opening_writes(scorecard, {"results.jsonl": results(), **reports}):
         if write.path != "results.jsonl":
             write_whole(out / write.path, write.chunks)
-    _read_back(bundle, scorecard)
+    read_back(bundle, scorecard)
     origin = Origin(
         provenance=finish.provenance,
-        environment=world.platform,
+        environment={**world.platform, "finished_by": world.tool},
         approved_by=approvals(recorded),
         redactions=world.secret_names(folder.plan),
     )
@@ -167,7 +167,10 @@ def read_decision(bundle: Bundle) -> tuple[Manifest, Scorecard]:
 def _closing(manifest: Manifest, scorecard: Scorecard) -> list[Write]:
     claim = badge(manifest, scorecard)
     svg = render_badge_svg(claim, digest_bytes(manifest_bytes(manifest)))
-    return closing_writes(manifest, claim, svg)
+    writes = closing_writes(manifest, claim, svg)
+    # A partial run makes no badge, and neither does one that is still open.
+    whole = manifest.mode == "full" and manifest.finalized_at is not None
+    return [write for write in writes if whole or write.path == "manifest.json"]
 
 
 def _sweep(out: Path) -> None:
@@ -214,7 +217,7 @@ def _baseline_rows(folder: PlanFolder) -> Callable[[], Iterator[ResultRow]] | No
     return rows
 
 
-def _read_back(bundle: Bundle, scorecard: Scorecard) -> None:
+def read_back(bundle: Bundle, scorecard: Scorecard) -> None:
     """Read every report again and compare its counts with the verdict (B104).
 
     Raises:
