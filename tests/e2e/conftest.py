@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.e2e.faults import Box, make_run
 from tests.e2e.program import Program
 from tests.e2e.suites import Answers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 @pytest.fixture(scope="session")
@@ -26,3 +29,16 @@ def answers() -> Iterator[Answers]:
     """A target over HTTP."""
     with Answers() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory, program: Program) -> Path:
+    """A whole run: suite, baseline, plan, results and bundle; to copy from."""
+    return make_run(tmp_path_factory.mktemp("made") / "suite", program)
+
+
+@pytest.fixture
+def box(tmp_path: Path, program: Program, answers: Answers, made: Path) -> Box:
+    """A suite to harm, with the bundle of an earlier run in `out/`."""
+    shutil.copytree(made / "out", tmp_path / "out")
+    return Box(tmp_path, program, answers, made)
