@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, precondition, rule
 from typing_extensions import override
 
+from releasecheck.canonical import dump_line
 from releasecheck.ledger.jsonl import JsonlWriter, LedgerReader, purge_file
 from releasecheck.merge import Merged
 from releasecheck.model.record import OUTPUT_LOST, OutputRecord, Record
@@ -370,6 +371,20 @@ def memory_files(frame: Frame, found: Attempts) -> list[MemoryFile]:
 
 def measured(facts: dict[str, Any]) -> dict[Any, Any]:
     return {at: pair for at, pair in facts["pairs"].items() if pair[0] in MEASURED}
+
+
+def bytes_of(frame: Frame, found: Attempts) -> list[bytes]:
+    return [
+        b"".join(dump_line(line.to_json()) for line in (frame.header(shard, attempt), *records))
+        for (attempt, shard), records in found.items()
+    ]
+
+
+@settings(max_examples=300)
+@given(attempts())
+def test_merge__equals_the_reference(found: Attempts) -> None:
+    merged = FRAME.merge(*memory_files(FRAME, found))
+    assert facts_of(FRAME, merged) == merge_files(FRAME, bytes_of(FRAME, found))
 
 
 @given(attempts(), st.randoms(use_true_random=False))
