@@ -27,21 +27,15 @@ def match_cases(cases: Sequence[CaseRow], earlier: Sequence[CaseRow]) -> Indices
         return np.arange(len(cases))  # the same dataset, the usual case
     found = np.full(len(cases), -1, dtype=np.intp)
     by_id = {row.id: index for index, row in enumerate(earlier)}
-    taken: set[int] = set()
     for index, row in enumerate(cases):
-        there = by_id.get(row.id)
-        if there is not None and earlier[there].digest == row.digest:
+        there = by_id.get(row.id, -1)
+        if there >= 0 and earlier[there].digest == row.digest:
             found[index] = there
-            taken.add(there)
-    if len(taken) == len(earlier) or len(taken) == len(cases):
-        return found
+    # Content that is there once on either side cannot have been matched by id with another case.
     here, before = Counter(row.digest for row in cases), Counter(row.digest for row in earlier)
-    by_digest = {
-        row.digest: index
-        for index, row in enumerate(earlier)
-        if index not in taken and before[row.digest] == 1
-    }
-    for index, row in enumerate(cases):
-        if found[index] < 0 and here[row.digest] == 1:
-            found[index] = by_digest.get(row.digest, -1)
+    by_digest = {row.digest: index for index, row in enumerate(earlier)}
+    for index in np.flatnonzero(found < 0).tolist():
+        content = cases[index].digest
+        if here[content] == 1 and before[content] == 1:
+            found[index] = by_digest[content]
     return found
