@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import IO, TYPE_CHECKING, Final, Literal
 
-from releasecheck.canonical import digest, digest_bytes
+from releasecheck.canonical import digest, digest_bytes, refuse_constant
 from releasecheck.errors import Untrusted, UsageError
 from releasecheck.ledger.jsonl import stable_file_digest
 from releasecheck.model.results import ResultRow, RowView, results_digest
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from releasecheck.canonical import Json
     from releasecheck.pipeline.folders import Bundle, PlanFolder
     from releasecheck.pipeline.remaining import Recorded
     from releasecheck.pipeline.world import World
@@ -280,8 +281,19 @@ def _digest_of(path: Path) -> str:
             return stable_file_digest(path)
         if path.name == "results.jsonl":
             with path.open("rb") as file:
-                return results_digest(json.loads(line) for line in file)
+                return results_digest(_objects(file, path))
     except (ValueError, KeyError, TypeError, AttributeError):
         message = f"{path}: a line in it is no record; the file is damaged"
         raise Untrusted(message) from None
     return file_digest(path)
+
+
+def _objects(file: IO[bytes], path: Path) -> Iterator[dict[str, Json]]:
+    for number, line in enumerate(file, start=1):
+        try:
+            yield json.loads(line, parse_constant=refuse_constant)
+        except (ValueError, RecursionError) as error:
+            # A message of the decoder that gave up on the depth says nothing to a person.
+            why = "nested too deep" if isinstance(error, RecursionError) else str(error)
+            message = f"{path}:{number}: no record ({why}); the file is damaged"
+            raise Untrusted(message) from None
