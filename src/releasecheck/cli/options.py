@@ -129,10 +129,9 @@ class PlanOptions:
         if self.ids is not None:
             return tuple(self.ids.split(","))
         if self.ids_file is not None:
-            from releasecheck.canonical import decode_text
-            from releasecheck.pipeline.files import read_bytes
+            from releasecheck.config.text import read_text
 
-            lines = decode_text(read_bytes(self.ids_file)).splitlines()
+            lines = read_text(self.ids_file).splitlines()
             return tuple(line for line in lines if line.strip())
         return None
 
