@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from codecs import BOM_UTF8
 from typing import TYPE_CHECKING
 
 from releasecheck.canonical import JsonProblem, digest_bytes, parse_json
@@ -61,14 +62,7 @@ def parse_document(data: bytes, path: str) -> dict[str, Json]:
     Raises:
         ConfigError: not the strict JSON object expected, with line and column.
     """
-    try:
-        value = parse_json(data)
-    except JsonProblem as problem:
-        found = Problem(problem.message, path, problem.line, problem.column)
-        raise ConfigError([found]) from None
-    if not isinstance(value, dict):
-        raise ConfigError([Problem(f"expected a JSON object, found {type(value).__name__}", path)])
-    return value
+    return _object(data, path, None)
 
 
 def read_document(path: Path) -> dict[str, Json]:
@@ -83,15 +77,25 @@ def read_lines(data: bytes, path: str) -> Iterator[dict[str, Json]]:
         ConfigError: a line is not a strict JSON object.
     """
     for number, line in enumerate(data.split(b"\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            value = parse_json(line)
-        except JsonProblem as problem:
-            raise ConfigError([Problem(problem.message, path, number, problem.column)]) from None
-        if not isinstance(value, dict):
-            raise ConfigError([Problem("expected a JSON object", path, number)])
-        yield value
+        if line.strip():
+            yield _object(line, path, number)
+
+
+def _object(data: bytes, path: str, line: int | None) -> dict[str, Json]:
+    """A JSON object; `line` is the line of a JSON Lines file."""
+    found = None
+    column: int | None = None
+    try:
+        value = parse_json(data)
+    except JsonProblem as problem:
+        found = problem.message if data.removeprefix(BOM_UTF8).strip() else "nothing is in it"
+        line, column = line or problem.line, problem.column
+    else:
+        if isinstance(value, dict):
+            return value
+        found = f"it is {type(value).__name__}"
+    message = f"expected a JSON object as we write it: {found}; get the original again"
+    raise ConfigError([Problem(message, path, line, column)])
 
 
 def file_digest(path: Path) -> str:

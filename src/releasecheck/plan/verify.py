@@ -148,7 +148,10 @@ def _case(line: bytes, place: str) -> tuple[Case, str]:
         case = Case.from_json(row)
         recorded = row["digest"]
         found = case.digest
-    except (JsonProblem, KeyError, TypeError, AttributeError) as error:
+    except JsonProblem as problem:
+        message = f"{place}: not a case of a plan: {problem}; get the whole plan folder again"
+        raise Untrusted(message) from None
+    except (KeyError, TypeError, AttributeError) as error:
         message = f"{place}: not a case of a plan: {type(error).__name__}: {error}"
         raise Untrusted(message) from None
     if not (isinstance(row["id"], str) and type(row["index"]) is int):
