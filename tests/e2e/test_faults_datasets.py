@@ -88,6 +88,21 @@ def test_B02_mark__where_bytes_are_pinned(box: Box, argv: tuple[str, ...], name:
     box.check_refusal(box.call(*argv), [name.rpartition("/")[2], "digest"], 4)
 
 
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        ("c1\n".encode("utf-16"), "UTF-16"),
+        ("c1\n".encode("utf-16-le"), "NUL bytes"),
+        ("c1\ncaf\u00e9\n".encode("latin-1"), "ids.txt:2:4"),
+        (b"<!DOCTYPE html><html>login</html>", "HTML"),
+    ],
+)
+def test_B02_another_encoding__list_of_ids(box: Box, data: bytes, says: str) -> None:
+    """Lists of ids come in through the door of all other inputs."""
+    box.config().write("ids.txt", data)
+    box.refused("ids.txt", says, commands=("plan", "run"), more=("--ids-file", "ids.txt"))
+
+
 @pytest.mark.parametrize("reply", ['{"answer": "Q1"}', '{"answer":\r\n"Q1"}\r\n'])
 def test_B02_mark__http_answer(box: Box, reply: str) -> None:
     box.answers.reply = lambda _: (200, BOM + reply.encode())
@@ -406,6 +421,38 @@ def test_B13_B14_value__files_between_commands(
     done = box.call(*argv)
     assert done.code in {3, 4}, done
     box.check_refusal(done, [name.rpartition("/")[2]], done.code)
+    assert "again" in done.err  # what to do
+    assert len(done.err) < 2000
+
+
+@pytest.mark.parametrize("value", [*NOT_JSON, DEEP, ""], ids=[*NOT_JSON, "deep", "empty"])
+@pytest.mark.parametrize(
+    ("argv", "name", "key"),
+    [
+        (("verify", "out"), "scorecard.json", b'"confidence": '),
+        (("verify", "out"), "manifest.json", b'"finalized_at": '),
+        (("verify", "out"), "results.jsonl", b'"latency_ms":'),
+        (("verify", "out"), "plan/plan.json", b'"seed": '),
+        (("verify", "out"), SHARD_FILE, b'"latency_ms":'),
+        (("status", "out"), "manifest.json", b'"finalized_at": '),
+        (("resume", "out"), "scorecard.json", b'"confidence": '),
+        (("compare", "baseline", "out"), "results.jsonl", b'"latency_ms":'),
+        (("baseline", "promote", "out"), "scorecard.json", b'"confidence": '),
+    ],
+)
+def test_B13_B14_value__bundle(
+    box: Box, argv: tuple[str, ...], name: str, key: bytes, value: str
+) -> None:
+    """A bundle that holds what no reader takes is refused by whoever reads it, never decided upon."""
+    box.take_run()
+    data = box.read(f"out/{name}")
+    assert key in data
+    box.write(
+        f"out/{name}", re.sub(re.escape(key) + rb"[^,}\n]+", key + value.encode(), data, count=1)
+    )
+    done = box.call(*argv)
+    assert done.code in {3, 4}, done
+    box.check_refusal(done, [name.rpartition("/")[2]], done.code)
     assert len(done.err) < 2000
 
 
@@ -483,7 +530,7 @@ def test_B11_B13_B14_value__judge_reply(box: Box, reply: str) -> None:
     assert (scores["own"]["state"], scores["own"]["value"]) == ("failed", None)
     assert scores["exact"]["value"] == 1.0
     assert "1 of 1 case has no score" in done.out
-    assert box.scorecard()["incomplete"][0]["message"] == "no score from judge:own for 1 of 1 cases"
+    assert box.scorecard()["incomplete"][0]["message"] == "no score from judge:own for 1 of 1 case"
 
 
 @pytest.mark.parametrize("kind", KINDS)
