@@ -120,6 +120,15 @@ def test_measure__t_interval_over_case_means() -> None:
     assert (metric.n_scored, metric.n_expected) == (5, 5)
 
 
+def test_measure__yes_and_no_over_several_trials_are_shares_of_a_case() -> None:
+    """Wilson needs whole yes and no per case; a case of 2 out of 3 is a value like any other."""
+    table = score_table({"exact": [[1, 1, 0], [1, 1, 1], [0, 0, 0], [0, 1, 0]]})
+    metric = find(table, plan_for(table), "exact", "mean")
+    means = np.array([2 / 3, 1, 0, 1 / 3])
+    oracle = scipy.stats.t.interval(0.95, 3, means.mean(), scipy.stats.sem(means))
+    assert (metric.ci_low, metric.ci_high) == pytest.approx(oracle, abs=1e-9)
+
+
 def test_measure__milliseconds_are_no_share() -> None:
     gate = GateSpec(id="slow", metric="latency_ms", max=2.0)
     table = score_table({"exact": [1, 1, 1]}, latency_ms=[1, 0, 1])
