@@ -39,6 +39,8 @@ class ResultRow:
     case_digest: str
     trial: int
     split: str
+    tags: tuple[str, ...]
+    """So that a baseline knows which of its cases a gate with tags is about."""
     output: Json
     """None when there is none, or when it is not stored."""
     failure: Failure | None
@@ -57,6 +59,7 @@ class ResultRow:
             "case_digest": self.case_digest,
             "trial": self.trial,
             "split": self.split,
+            "tags": list(self.tags),
             "output": self.output,
             "failure": None if self.failure is None else self.failure.to_json(),
             "latency_ms": self.latency_ms,
@@ -75,6 +78,7 @@ class ResultRow:
             case_digest=row["case_digest"],
             trial=row["trial"],
             split=row["split"],
+            tags=tuple(row.get("tags", ())),
             output=row["output"],
             failure=None if row["failure"] is None else Failure.from_json(row["failure"]),
             latency_ms=row["latency_ms"],

@@ -19,9 +19,10 @@ from releasecheck.model.table import Baseline
 from releasecheck.pipeline.compare import same_metric
 from releasecheck.pipeline.files import parse_document, read_bytes, read_lines, write_whole
 from releasecheck.pipeline.rows import table_of_rows
+from releasecheck.plan import judge_identity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from releasecheck.pipeline.folders import PlanFolder
@@ -96,6 +97,13 @@ def read_baseline(folder: Path, why: str) -> BaselineFiles:
         UsageError: a file is missing or unreadable.
         Untrusted: digests do not hold, or its metrics do not follow from its results.
     """
+    missing = [name for name in FILES if not (folder / name).is_file()]
+    if missing:
+        message = (
+            f"{folder}: there is no whole baseline in it, {missing[0]} is not there; promote a run anew, "
+            "or get the folder back as it was"
+        )
+        raise UsageError(message)
     data = {name: read_bytes(folder / name) for name in FILES}
     return check_baseline(data, str(folder), why)
 
@@ -117,10 +125,8 @@ def check_baseline(data: Mapping[str, bytes], where: str, why: str) -> BaselineF
     rows = list(read_lines(data["results.jsonl"], f"{where}/results.jsonl"))
     _check_digest(manifest, "scorecard.json", digest_bytes(data["scorecard.json"]), where)
     _check_digest(manifest, "results.jsonl", _results_digest(rows, where), where)
-    if (scorecard.run_id, scorecard.plan_digest) != (manifest.run_id, manifest.plan_digest):
-        message = f"{where}: its scorecard and its manifest are of different runs"
-        raise Untrusted(message)
-    table = table_of_rows(rows, [judge.id for judge in judges], f"{where}/results.jsonl")
+    _check_agreement(manifest, scorecard, judges, rows, where)
+    table = table_of_rows(rows, [judge.spec for judge in judges], f"{where}/results.jsonl")
     baseline = Baseline(
         run_id=manifest.run_id,
         commit=_commit(manifest),
@@ -133,6 +139,30 @@ def check_baseline(data: Mapping[str, bytes], where: str, why: str) -> BaselineF
     measured = Measured(judges, gates, _confidence(manifest), scorecard.mode)
     _check_metrics(baseline, scorecard, measured, where)
     return BaselineFiles(manifest, scorecard, dict(data), baseline, measured)
+
+
+def _check_agreement(
+    manifest: Manifest,
+    scorecard: Scorecard,
+    judges: Sequence[PlannedJudge],
+    rows: Sequence[Mapping[str, Any]],
+    where: str,
+) -> None:
+    """Refuse documents that contradict each other about the run, its decision, judges or cases."""
+    problem = None
+    if (scorecard.run_id, scorecard.plan_digest) != (manifest.run_id, manifest.plan_digest):
+        problem = "its scorecard and its manifest are of different runs"
+    elif scorecard.verdict != manifest.decision.get("verdict"):
+        problem = "its scorecard and its manifest name different verdicts"
+    elif manifest.finalized_at is not None and "running" in (manifest.status, scorecard.status):
+        problem = "its manifest calls a run final that was still open"
+    elif any(judge_identity(judge.spec, judge.files) != judge for judge in judges):
+        problem = "a judge in its manifest is not what its digest says"
+    elif {row["case"]: row["case_digest"] for row in rows} != manifest.dataset.get("cases"):
+        problem = "its results are of other cases than its manifest names"
+    if problem is not None:
+        message = f"{where}: {problem}; the baseline was edited - promote it anew"
+        raise Untrusted(message)
 
 
 def _confidence(manifest: Manifest) -> float:
@@ -217,6 +247,9 @@ def promote(source: Path, target: Path, *, accept: str | None, now: str) -> Scor
     Raises:
         UsageError: the run may not be promoted.
     """
+    if source.resolve() == target.resolve():
+        message = f"{source}: a bundle is no baseline of itself; name another folder with --to"
+        raise UsageError(message)
     files = read_baseline(source, "promoted")
     card = files.scorecard
     _check_promotable(files, accept)
@@ -227,6 +260,8 @@ def promote(source: Path, target: Path, *, accept: str | None, now: str) -> Scor
         "accepted": accept,
         "promoted_at": now,
     }
+    for stale in target.glob(".*.new"):  # of a promotion that was killed
+        stale.unlink()
     # Readers need all three, so the old manifest goes first and the new one comes last.
     (target / "manifest.json").unlink(missing_ok=True)
     for name in ("results.jsonl", "scorecard.json"):
@@ -264,7 +299,7 @@ def locate_baseline(where: Path, profile: str | None) -> tuple[Path, BaselineFil
     from releasecheck.config import load_suite
 
     folder = where
-    if where.is_file():
+    if not where.is_dir():
         loaded = load_suite(where, profile)
         folder = loaded.root / loaded.suite.baseline.path
     return folder, read_baseline(folder, "asked for") if has_baseline(folder) else None

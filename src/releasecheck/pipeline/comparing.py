@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from releasecheck.gates import case_changes, flips
 from releasecheck.pipeline.baselines import read_baseline
+from releasecheck.stats import exact, to_float
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +31,7 @@ class MetricDifference:
             return None
         if one.n_scored != one.n_expected or other.n_scored != other.n_expected:
             return None
-        return other.value - one.value
+        return to_float(exact(other.value) - exact(one.value))
 
     def to_json(self) -> dict[str, Json]:
         """Both sides and the difference."""
@@ -121,6 +122,8 @@ def compare(base: Path, candidate: Path) -> Comparison:
         candidate=other.manifest.run_id,
         metrics=tuple(MetricDifference(keyed[0].get(key), keyed[1].get(key)) for key in keys),
         flips=flips(other.baseline.table, other.measured, one.baseline),
-        cases=case_changes(other.baseline.table, one.baseline),
+        cases=case_changes(
+            other.baseline.table, one.baseline, partial=other.measured.mode != "full"
+        ),
         judges_changed=tuple(judge for judge in shared if digests[0][judge] != digests[1][judge]),
     )

@@ -128,7 +128,8 @@ def make_plan(
     count = request.shards or loaded.suite.shards or "auto"
     shards = assign_shards(chosen.cases, count, times)
     frozen = freeze(loaded.suite, chosen, plan_judges(loaded), shards, circumstances, times)
-    check(frozen.plan, loaded.root, world.environment)
+    with placed_in(loaded):
+        check(frozen.plan, loaded.root, world.environment)
     if baseline is not None:
         for name, data in baseline.data.items():
             write_whole(out / "baseline" / name, [data])

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from releasecheck.config.nodes import problem_at
 from releasecheck.errors import ConfigError, Problem
 from releasecheck.pipeline.execute import check_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from releasecheck.config import LoadedSuite
+    from releasecheck.config.nodes import Loc
     from releasecheck.model.plan import Plan
     from releasecheck.model.suite import Judge, Target
     from releasecheck.pipeline.remaining import JudgesAsked
@@ -66,3 +70,26 @@ def check_specs(
 def _of(what: str, problem: Problem) -> Problem:
     key = what if problem.key is None else f"{what}: {problem.key}"
     return Problem(problem.message, problem.path, problem.line, problem.column, key)
+
+
+@contextmanager
+def placed_in(loaded: LoadedSuite) -> Iterator[None]:
+    """Give problems of the target and the judges the line of the config that they stand in."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(_placed(problem, loaded) for problem in error.problems) from None
+
+
+def _placed(problem: Problem, loaded: LoadedSuite) -> Problem:
+    suite = loaded.suite
+    what, _, inside = (problem.key or "").partition(": ")
+    places: dict[str, Loc] = {
+        f"judge {judge.id}": ("judges", at) for at, judge in enumerate(suite.judges)
+    }
+    places[f"target {suite.target.id}"] = ("target",)
+    if problem.path is not None or what not in places:
+        return problem
+    loc = (*places[what], *(part for part in inside.split(".") if part))
+    found = problem_at(loaded.document, loc, problem.message)
+    return Problem(problem.message, found.path, found.line, found.column, problem.key)

@@ -12,6 +12,7 @@ from releasecheck.ledger.jsonl import read_line_at
 from releasecheck.model.record import NO_USAGE, OutputRecord, ScoreRecord, read_record
 from releasecheck.model.results import ResultRow, RowScore
 from releasecheck.model.score import JudgeFailed, Missing, NotApplicable, Scored
+from releasecheck.model.suite import value_passes
 from releasecheck.model.table import (
     ANSWERED,
     FAILED,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from releasecheck.canonical import Json
+    from releasecheck.model.suite import Judge
     from releasecheck.pipeline.remaining import Recorded
 
 NOT_EXECUTED = "not_executed"
@@ -83,6 +85,7 @@ def _row(recorded: Recorded, case: int, trial: int, files: dict[int, IO[bytes]])
         case_digest=info.digest,
         trial=trial,
         split=info.split,
+        tags=info.tags,
         output=None if record is None else record.output,
         failure=None if record is None else record.failure,
         latency_ms=None if record is None or record.failure else record.latency_ms,
@@ -115,23 +118,24 @@ def _cell(recorded: Recorded, at: tuple[int, int, int], files: dict[int, IO[byte
             return RowScore(state, None, None)
 
 
-def table_of_rows(rows: Iterable[dict[str, Any]], judges: Sequence[str], where: str) -> ScoreTable:
+def table_of_rows(rows: Iterable[dict[str, Any]], specs: Sequence[Judge], where: str) -> ScoreTable:
     """The score table of a results file, for use as a baseline.
 
     Raises:
         Untrusted: a line is no result of these judges, or (case, trial)s are missing or doubled.
     """
+    judges = [spec.id for spec in specs]
     cases: list[CaseRow] = []
     cells: list[list[ResultRow]] = []
     for number, raw in enumerate(rows, start=1):
         try:
             row = ResultRow.from_json(raw)
-            _check_cells(row, judges)
+            _check_cells(row, specs)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             message = f"{where}:{number}: this line is no result of this run ({error!s})"
             raise Untrusted(message) from None
         if row.trial == 0:
-            cases.append(CaseRow(row.case, row.case_digest, row.split, (), "", 0))
+            cases.append(CaseRow(row.case, row.case_digest, row.split, row.tags, "", 0))
             cells.append([])
         if not cells or cases[-1].id != row.case or row.trial != len(cells[-1]):
             message = f"{where}:{number}: trials are missing, doubled or out of order"
@@ -140,13 +144,19 @@ def table_of_rows(rows: Iterable[dict[str, Any]], judges: Sequence[str], where: 
     return _dense(cases, cells, judges, where)
 
 
-def _check_cells(row: ResultRow, judges: Sequence[str]) -> None:
-    if set(row.scores) != set(judges):
-        message = f"it has scores of {sorted(row.scores)}, expected {sorted(judges)}"
+def _check_cells(row: ResultRow, specs: Sequence[Judge]) -> None:
+    judges = sorted(spec.id for spec in specs)
+    if sorted(row.scores) != judges:
+        message = f"it has scores of {sorted(row.scores)}, expected {judges}"
         raise ValueError(message)
-    for cell in row.scores.values():
+    for spec in specs:
+        cell, said = row.scores[spec.id], row.passed.get(spec.id)
         if cell.state not in STATES or (cell.state == "scored") != (cell.value is not None):
             message = f"state {cell.state!r} with value {cell.value!r}"
+            raise ValueError(message)
+        passes = None if cell.value is None else value_passes(spec, cell.value)
+        if said is not passes:
+            message = f"it says passed: {said} of {spec.id}, but the value is {cell.value!r}"
             raise ValueError(message)
 
 

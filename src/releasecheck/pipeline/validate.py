@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from releasecheck.errors import EnvironmentMissing
 from releasecheck.pipeline.baselines import has_baseline, read_baseline
 from releasecheck.pipeline.freezing import plan_judges, read_suite
-from releasecheck.pipeline.preflight import check_specs
+from releasecheck.pipeline.preflight import check_specs, placed_in
 from releasecheck.plan import auto_shards
 from releasecheck.references import missing_names, references_in
 
@@ -58,7 +58,8 @@ def validate(config: Path, profile: str | None, world: World, *, check_env: bool
     loaded, cases = read_suite(config, profile)
     suite = loaded.suite
     judges = plan_judges(loaded)
-    check_specs(suite.target, [judge.spec for judge in judges], loaded.root, world.environment)
+    with placed_in(loaded):
+        check_specs(suite.target, [judge.spec for judge in judges], loaded.root, world.environment)
     specs = _specs(loaded)
     if check_env:
         unset, empty = missing_names(specs, world.environment)

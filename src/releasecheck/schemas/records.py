@@ -217,6 +217,7 @@ def _result() -> dict[str, Any]:
             "case_digest": _DIGEST,
             "trial": _whole(0),
             "split": _TEXT,
+            "tags": {"type": "array", "items": _TEXT},
             "output": _ANY,
             "failure": _FAILURE_OR_NULL,
             "latency_ms": _NUMBER_OR_NULL,
@@ -226,5 +227,6 @@ def _result() -> dict[str, Any]:
             "passed": {"type": "object", "additionalProperties": _BOOLEAN},
         },
         "A line of `results.jsonl`: what is known of one (case, trial).",
+        optional=("tags",),
     )
     return schema | {"not": {"required": ["record"]}}

@@ -45,7 +45,7 @@ def _templates(spec: TargetSpec) -> Iterator[Problem]:
 
     written: dict[str, object] = {}
     if isinstance(spec, HttpTarget):
-        written = {"body": spec.body}
+        written = {"url": spec.url if "{{" in spec.url else None, "body": spec.body}
     elif isinstance(spec, OpenAITarget):
         written = {"messages": list(spec.messages)}
     for key, value in written.items():

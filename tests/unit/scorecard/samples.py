@@ -107,6 +107,7 @@ def row(
         case_digest=of.digest,
         trial=0,
         split=of.split,
+        tags=(),
         output=output,
         failure=None,
         latency_ms=41.5,
