@@ -47,6 +47,7 @@ def suite_of(
     folder: Path,
     cases: Sequence[Mapping[str, Any]],
     target: Mapping[str, Any],
+    /,
     *judges: Mapping[str, Any],
     **changes: Any,
 ) -> Suite:
