@@ -58,9 +58,9 @@ def merge(folder: Path, cases: int, judges: int) -> dict[str, float]:
 
     frame = make_frame(cases, judges=[f"judge{index}" for index in range(judges)], shards=SHARDS)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    started = time.perf_counter()
+    started, busy = time.perf_counter(), time.process_time()
     merged = frame.merge(*[LedgerReader(path) for path in sorted(folder.glob("*.jsonl"))])
-    seconds = time.perf_counter() - started
+    seconds, busy = time.perf_counter() - started, time.process_time() - busy
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     unit = 1 if sys.platform == "darwin" else 1024
     return {
@@ -68,6 +68,7 @@ def merge(folder: Path, cases: int, judges: int) -> dict[str, float]:
         "scored": int((merged.table.state == 1).sum()),
         "duplicates": merged.duplicates,
         "seconds": round(seconds, 2),
+        "cpu_seconds": round(busy, 2),
         "before_mb": round(before * unit / 1e6, 1),
         "peak_mb": round(peak * unit / 1e6, 1),
     }
@@ -111,7 +112,8 @@ def main() -> None:
             print(
                 f"{cases:,} cases x {asked.judges} judges x {asked.attempts} attempts: "
                 f"{found['records']:,} records merged in {found['seconds']} s "
-                f"({found['records'] / found['seconds']:,.0f}/s), peak {found['peak_mb']} MB "
+                f"({found['cpu_seconds']} s of CPU, "
+                f"{1e6 * found['cpu_seconds'] / found['records']:.0f} us each), peak {found['peak_mb']} MB "
                 f"({found['before_mb']} MB before)"
             )
 
