@@ -12,6 +12,7 @@ from releasecheck.errors import UsageError
 from releasecheck.model.plan import GitState, Policy, Root
 from releasecheck.pipeline.baselines import has_baseline, read_baseline
 from releasecheck.pipeline.files import write_whole
+from releasecheck.pipeline.preflight import placed_in
 from releasecheck.plan import (
     PLAN_FILE,
     Changed,
