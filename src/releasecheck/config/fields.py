@@ -238,20 +238,20 @@ class CaseReader:
             self._bad(row.line, start, f"expected an object, found {kind(value)}")
             return {}
         for key, item in value.items():
-            self._section(row, key, item)
+            self._section(row, key, item, inside=f"{start}.")
         return dict(value)
 
     def _is_meta_column(self, key: str) -> bool:
         return key.startswith(self._where["metadata"] + ".")
 
-    def _section(self, row: Row, key: str, value: Json) -> None:
+    def _section(self, row: Row, key: str, value: Json, inside: str = "") -> None:
         names: Iterable[str] = (key, *value) if isinstance(value, dict) else (key,)
         for name in names:
             inner = value[name] if name != key and isinstance(value, dict) else value
             if name in _SECTIONS and isinstance(inner, list | dict):
                 self._bad(
                     row.line,
-                    key if name == key else f"{key}.{name}",
+                    inside + (key if name == key else f"{key}.{name}"),
                     "this belongs in the config; inside of a case it would be data and check nothing",
                 )
 

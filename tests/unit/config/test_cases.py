@@ -86,13 +86,13 @@ def test_load_cases__fields_of_their_own(folder: Folder) -> None:
     (case,) = folder.data(
         "c.jsonl",
         lines(
-            {"qid": "c1", "doc": {"question": "q", "answer": "a"}, "label": "x", "a.b": "dotted"}
+            {"qid": "c1", "doc": {"question": "q", "answer": "a"}, "topic": "x", "a.b": "dotted"}
         ),
         ", fields: {id: qid, input: doc.question, tags: none, expected: a.b}",
     )
 
     assert (case.id, case.input, case.expected) == ("c1", "q", "dotted")
-    assert case.metadata == {"label": "x"}
+    assert case.metadata == {"topic": "x"}
 
 
 def test_load_cases__names_of_built_ins_are_data_in_their_own_place(folder: Folder) -> None:
@@ -158,7 +158,7 @@ def test_load_cases__names_of_built_ins_are_data_in_their_own_place(folder: Fold
          "config; inside of a case it would be data and check nothing"),
         ('{"id": "c1", "input": "x", "vars": {"judges": []}}', "vars.judges: this belongs in the "
          "config; inside of a case it would be data and check nothing"),
-        ('{"id": "c1", "input": "x", "metadata": {"gates": {}}}', "gates: this belongs in the config; "
+        ('{"id": "c1", "input": "x", "metadata": {"gates": {}}}', "metadata.gates: this belongs in the config; "
          "inside of a case it would be data and check nothing"),
     ],
 )  # fmt: skip
