@@ -98,7 +98,7 @@ class Box:
             f"retries: 0{more}}}"
         )
 
-    def data(self, kind: str, data: bytes, **more: str) -> Box:
+    def data(self, kind: str, data: bytes, **more: Any) -> Box:
         """Write a config whose only dataset is `cases.KIND`."""
         self.config(cases=f"[{{path: cases.{kind}{more.pop('entry', '')}}}]", **more)
         self.write(f"cases.{kind}", data)

@@ -37,7 +37,7 @@ def windows(data: bytes) -> bytes:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("change", [marked, windows])
-def test_B01_B02_mark__dataset(box: Box, kind: str, change: Callable[[bytes], bytes]) -> None:
+def test_b01_b02_mark__dataset(box: Box, kind: str, change: Callable[[bytes], bytes]) -> None:
     box.data(kind, change(dataset(kind, two_rows())))
     done = box.run()
     assert done.code == 0, done
@@ -45,7 +45,7 @@ def test_B01_B02_mark__dataset(box: Box, kind: str, change: Callable[[bytes], by
 
 
 @pytest.mark.parametrize("change", [marked, windows])
-def test_B02_mark__config_and_what_it_names(box: Box, change: Callable[[bytes], bytes]) -> None:
+def test_b02_mark__config_and_what_it_names(box: Box, change: Callable[[bytes], bytes]) -> None:
     """Config, the file it extends, a schema file, and a list of ids."""
     box.config(judges='[{id: shape, type: json-schema, schema: s.json, input: "length(@)"}]')
     box.write("base.yaml", change(box.read(CONFIG).replace(b"metric: exact", b"metric: shape")))
@@ -59,7 +59,7 @@ def test_B02_mark__config_and_what_it_names(box: Box, change: Callable[[bytes], 
 
 @pytest.mark.parametrize("name", ["manifest.json", "results.jsonl"])
 @pytest.mark.parametrize("change", [marked, windows])
-def test_B02_mark__baseline(box: Box, name: str, change: Callable[[bytes], bytes]) -> None:
+def test_b02_mark__baseline(box: Box, name: str, change: Callable[[bytes], bytes]) -> None:
     box.take_run()
     box.write(f"baseline/{name}", change(box.read(f"baseline/{name}")))
     done = box.call(*PLAN)
@@ -68,7 +68,7 @@ def test_B02_mark__baseline(box: Box, name: str, change: Callable[[bytes], bytes
 
 @pytest.mark.parametrize("name", ["plan/plan.json", SHARD_FILE])
 @pytest.mark.parametrize("change", [marked, windows])
-def test_B02_mark__plan_and_shard_file(
+def test_b02_mark__plan_and_shard_file(
     box: Box, name: str, change: Callable[[bytes], bytes]
 ) -> None:
     box.take_run()
@@ -81,7 +81,7 @@ def test_B02_mark__plan_and_shard_file(
 @pytest.mark.parametrize(
     ("argv", "name"), [(PLAN, "baseline/scorecard.json"), (FINISH, "plan/cases-0000.jsonl")]
 )
-def test_B02_mark__where_bytes_are_pinned(box: Box, argv: tuple[str, ...], name: str) -> None:
+def test_b02_mark__where_bytes_are_pinned(box: Box, argv: tuple[str, ...], name: str) -> None:
     """A mark is a change of a file whose digest is over its bytes: named, never a verdict."""
     box.take_run()
     box.write(name, marked(box.read(name)))
@@ -97,14 +97,14 @@ def test_B02_mark__where_bytes_are_pinned(box: Box, argv: tuple[str, ...], name:
         (b"<!DOCTYPE html><html>login</html>", "HTML"),
     ],
 )
-def test_B02_another_encoding__list_of_ids(box: Box, data: bytes, says: str) -> None:
+def test_b02_another_encoding__list_of_ids(box: Box, data: bytes, says: str) -> None:
     """Lists of ids come in through the door of all other inputs."""
     box.config().write("ids.txt", data)
     box.refused("ids.txt", says, commands=("plan", "run"), more=("--ids-file", "ids.txt"))
 
 
 @pytest.mark.parametrize("reply", ['{"answer": "Q1"}', '{"answer":\r\n"Q1"}\r\n'])
-def test_B02_mark__http_answer(box: Box, reply: str) -> None:
+def test_b02_mark__http_answer(box: Box, reply: str) -> None:
     box.answers.reply = lambda _: (200, BOM + reply.encode())
     box.config(rows=two_rows()[:1])
     done = box.run()
@@ -125,7 +125,7 @@ def prints(data: bytes) -> str:
     ("form", "reply"),
     [("text", BOM + b"Q1\n"), ("json", BOM + b'"Q1"'), ("json", BOM + b'"Q1"\r\n')],
 )
-def test_B02_mark__command_answer_and_judge_reply(box: Box, form: str, reply: bytes) -> None:
+def test_b02_mark__command_answer_and_judge_reply(box: Box, form: str, reply: bytes) -> None:
     box.config(
         rows=two_rows()[:1],
         target=f"{{type: command, format: {form}, run: {prints(reply)}}}",
@@ -137,7 +137,7 @@ def test_B02_mark__command_answer_and_judge_reply(box: Box, form: str, reply: by
     assert [scores[name]["value"] for name in ("exact", "own")] == [1.0, 1.0]
 
 
-def test_B01_missing_column__names_what_was_found(box: Box) -> None:
+def test_b01_missing_column__names_what_was_found(box: Box) -> None:
     box.data("csv", BOM + b"\xef\xbb\xbfid,prompt\r\nc1,x\r\n")
     box.refused("cases.csv:1", "'input'", "'prompt'", r"'\ufeffid'")
 
@@ -154,13 +154,14 @@ def test_B01_missing_column__names_what_was_found(box: Box) -> None:
         ("s.json", '{"type": "object\n}', "s.json:1:"),
     ],
 )
-def test_B04_open_quote__is_found_where_it_opens(
+def test_b04_open_quote__is_found_where_it_opens(
     box: Box, name: str, data: str, place: str
 ) -> None:
     judge = "[{id: exact, type: json-schema, schema: s.json}]"
     path = name if name.startswith("cases") else "cases.jsonl"
     box.config(
-        cases=f"[{{path: {path}}}]", judges=judge if name == "s.json" else "[{id: exact, type: exact}]"
+        cases=f"[{{path: {path}}}]",
+        judges=judge if name == "s.json" else "[{id: exact, type: exact}]",
     )
     if name == "base.yaml":
         box.write(CONFIG, box.read(CONFIG) + b"extends: base.yaml\n")
@@ -169,7 +170,7 @@ def test_B04_open_quote__is_found_where_it_opens(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_B04_count__is_said_and_can_be_pinned(box: Box, kind: str) -> None:
+def test_b04_count__is_said_and_can_be_pinned(box: Box, kind: str) -> None:
     box.data(kind, dataset(kind, two_rows()), more="expect_cases: 3\n")
     box.refused(f"{CONFIG}:7:15", "expect_cases", "expected 3", "found 2", f"2 in cases.{kind}")
     box.data(kind, dataset(kind, two_rows()), more="expect_cases: 2\n")
@@ -181,7 +182,7 @@ def test_B04_count__is_said_and_can_be_pinned(box: Box, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_B05_long_cell__arrives_whole(box: Box, kind: str) -> None:
+def test_b05_long_cell__arrives_whole(box: Box, kind: str) -> None:
     """In the dataset, on the way to the target, in its answer, and in the results."""
     long = "lorem " * 30_000
     rows = [{"id": "c1", "input": "sum up", "expected": long.upper(), "context": long}]
@@ -193,7 +194,7 @@ def test_B05_long_cell__arrives_whole(box: Box, kind: str) -> None:
     assert box.results()["c1"]["output"] == long.upper()
 
 
-def test_B05_cell_beyond_our_limit__is_named(box: Box) -> None:
+def test_b05_cell_beyond_our_limit__is_named(box: Box) -> None:
     box.data("csv", b"id,input\nc1,a\nc2," + b"x" * 10_000_001 + b"\n")
     box.refused("cases.csv:3:4", "10000001 characters", "10000000", commands=("run",))
 
@@ -206,7 +207,7 @@ def test_B05_cell_beyond_our_limit__is_named(box: Box) -> None:
         ("csv", b"id,input,expected\n\nc1,q1,Q1\r\n\r\n   \nc2,q2,Q2\n\n"),
     ],
 )  # fmt: skip
-def test_B07_blank_lines__are_skipped_in_datasets_and_lists(
+def test_b07_blank_lines__are_skipped_in_datasets_and_lists(
     box: Box, kind: str, data: bytes
 ) -> None:
     box.data(kind, data)
@@ -217,7 +218,7 @@ def test_B07_blank_lines__are_skipped_in_datasets_and_lists(
     assert sorted(box.results()) == ["c1", "c2"]
 
 
-def test_B07_blank_lines__baseline(box: Box) -> None:
+def test_b07_blank_lines__baseline(box: Box) -> None:
     box.take_run()
     box.write("baseline/results.jsonl", b"\n" + box.read("baseline/results.jsonl") + b" \n\n")
     done = box.call(*PLAN)
@@ -225,7 +226,7 @@ def test_B07_blank_lines__baseline(box: Box) -> None:
 
 
 @pytest.mark.parametrize("name", ["plan/cases-0000.jsonl", SHARD_FILE])
-def test_B07_blank_line__in_a_file_of_ours_is_a_change(box: Box, name: str) -> None:
+def test_b07_blank_line__in_a_file_of_ours_is_a_change(box: Box, name: str) -> None:
     """Nobody writes these by hand, and a digest covers their lines."""
     box.take_run()
     first, rest = box.read(name).split(b"\n", 1)
@@ -248,7 +249,7 @@ def test_B07_blank_line__in_a_file_of_ours_is_a_change(box: Box, name: str) -> N
          ("cases.csv:4", "cases.csv:5", "expected 3 cells")),
     ],
 )  # fmt: skip
-def test_B08_bad_rows__are_all_named_with_their_lines(
+def test_b08_bad_rows__are_all_named_with_their_lines(
     box: Box, kind: str, data: str, places: tuple[str, ...]
 ) -> None:
     box.data(kind, data.encode()).refused(*places)
@@ -262,7 +263,7 @@ def test_B08_bad_rows__are_all_named_with_their_lines(
         (PLAN, "baseline/results.jsonl", 3),
     ],
 )
-def test_B08_bad_line__in_files_between_commands(
+def test_b08_bad_line__in_files_between_commands(
     box: Box, argv: tuple[str, ...], name: str, code: int
 ) -> None:
     box.take_run()
@@ -280,7 +281,7 @@ EMPTY_INPUTS = {
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "json"])
-def test_B10_empty_input__null_missing_and_empty_are_three_things(box: Box, kind: str) -> None:
+def test_b10_empty_input__null_missing_and_empty_are_three_things(box: Box, kind: str) -> None:
     box.data(kind, EMPTY_INPUTS[kind].encode())
     message = box.refused("is null", "has no input", "is an empty text", "only white space")
     assert [f"cases.{kind}:{line}:" in message for line in (1, 2, 3, 4)] == [True] * 4
@@ -289,13 +290,13 @@ def test_B10_empty_input__null_missing_and_empty_are_three_things(box: Box, kind
     assert "empty text" not in message
 
 
-def test_B10_empty_input__table(box: Box) -> None:
+def test_b10_empty_input__table(box: Box) -> None:
     box.data("csv", EMPTY_INPUTS["csv"].encode())
     box.refused("cases.csv:2", "cases.csv:3", "cases.csv:4", "only white space")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_B10_empty_input__runs_when_told_to(box: Box, kind: str) -> None:
+def test_b10_empty_input__runs_when_told_to(box: Box, kind: str) -> None:
     rows = [{"id": "c1", "input": "", "expected": ""}, {"id": "c2", "input": "q", "expected": "Q"}]
     box.data(kind, dataset(kind, rows), entry=", empty_input: run")
     box.answers.reply = lambda asked: (200, {"answer": asked.question.upper()})
@@ -322,12 +323,12 @@ def test_B10_empty_input__runs_when_told_to(box: Box, kind: str) -> None:
         ("json", b""),
     ],
 )
-def test_B11_no_cases__in_every_disguise(box: Box, kind: str, data: bytes) -> None:
+def test_b11_no_cases__in_every_disguise(box: Box, kind: str, data: bytes) -> None:
     box.data(kind, data).refused(f"cases.{kind}", "no cases")
 
 
 @pytest.mark.parametrize("data", [b"", BOM, b"\n \n"])
-def test_B11_nothing__in_config_and_list(box: Box, data: bytes) -> None:
+def test_b11_nothing__in_config_and_list(box: Box, data: bytes) -> None:
     box.config().write("ids.txt", data)
     box.refused("no case is named", commands=("plan", "run"), more=("--ids-file", "ids.txt"))
     box.write(CONFIG, data)
@@ -345,7 +346,7 @@ def test_B11_nothing__in_config_and_list(box: Box, data: bytes) -> None:
         (PLAN, "baseline/manifest.json"),
     ],
 )
-def test_B11_nothing__in_plan_and_baseline(
+def test_b11_nothing__in_plan_and_baseline(
     box: Box, argv: tuple[str, ...], name: str, data: bytes
 ) -> None:
     box.take_run().write(name, data)
@@ -355,7 +356,7 @@ def test_B11_nothing__in_plan_and_baseline(
 
 
 @pytest.mark.parametrize("data", [b"", None])
-def test_B11_nothing__in_merge_and_gate(box: Box, data: bytes | None) -> None:
+def test_b11_nothing__in_merge_and_gate(box: Box, data: bytes | None) -> None:
     """An empty shard file, or none, is missing scores and never a pass."""
     box.take_run()
     if data is None:
@@ -376,7 +377,7 @@ BEYOND = [DEEP, DIGITS]
 
 @pytest.mark.parametrize("kind", ["jsonl", "json"])
 @pytest.mark.parametrize("value", [*NOT_JSON, *BEYOND], ids=[*NOT_JSON, "deep", "digits"])
-def test_B13_B14_value__dataset(box: Box, kind: str, value: str) -> None:
+def test_b13_b14_value__dataset(box: Box, kind: str, value: str) -> None:
     rows = [f'{{"id":"c1","input":"{PRIVATE}"}}', f'{{"id":"c2","input":"x","weight":{value}}}']
     text = "\n".join(rows) if kind == "jsonl" else "[" + ",\n".join(rows) + "]"
     message = box.data(kind, text.encode()).refused(f"cases.{kind}:2")
@@ -384,7 +385,7 @@ def test_B13_B14_value__dataset(box: Box, kind: str, value: str) -> None:
 
 
 @pytest.mark.parametrize("value", [*NOT_JSON, *BEYOND], ids=[*NOT_JSON, "deep", "digits"])
-def test_B13_B14_value__config_and_schema(box: Box, value: str) -> None:
+def test_b13_b14_value__config_and_schema(box: Box, value: str) -> None:
     box.config(target=box.target(body=f'{{q: "{{{{ input }}}}", t: {value}}}'))
     if value not in {"NaN", "-Infinity"}:  # words in YAML; its own are below
         box.refused(f"{CONFIG}:4", commands=("run",))
@@ -394,7 +395,7 @@ def test_B13_B14_value__config_and_schema(box: Box, value: str) -> None:
 
 
 @pytest.mark.parametrize("value", [".nan", ".inf", "-.inf", "1e999"])
-def test_B13_value__config_in_its_own_words(box: Box, value: str) -> None:
+def test_b13_value__config_in_its_own_words(box: Box, value: str) -> None:
     box.config(target=box.target(body=f'{{q: "{{{{ input }}}}", t: {value}}}'))
     box.refused(f"{CONFIG}:4", "target.body.t")
 
@@ -411,7 +412,7 @@ def test_B13_value__config_in_its_own_words(box: Box, value: str) -> None:
         (PLAN, "baseline/manifest.json", b'"finalized_at": '),
     ],
 )
-def test_B13_B14_value__files_between_commands(
+def test_b13_b14_value__files_between_commands(
     box: Box, argv: tuple[str, ...], name: str, key: bytes, value: str
 ) -> None:
     box.take_run()
@@ -440,7 +441,7 @@ def test_B13_B14_value__files_between_commands(
         (("baseline", "promote", "out"), "scorecard.json", b'"confidence": '),
     ],
 )
-def test_B13_B14_value__bundle(
+def test_b13_b14_value__bundle(
     box: Box, argv: tuple[str, ...], name: str, key: bytes, value: str
 ) -> None:
     """A bundle that holds what no reader takes is refused by whoever reads it, never decided upon."""
@@ -457,7 +458,7 @@ def test_B13_B14_value__bundle(
 
 
 @pytest.mark.parametrize("value", [*NOT_JSON, *BEYOND], ids=[*NOT_JSON, "deep", "digits"])
-def test_B13_B14_value__target_output(box: Box, value: str) -> None:
+def test_b13_b14_value__target_output(box: Box, value: str) -> None:
     """One bad answer is one failed case; the others are measured, and the run ends without a verdict."""
     rows = two_rows()
     bad = f'{{"answer": {{"confidence": {value}}}}}'.encode()
@@ -481,7 +482,7 @@ def test_B13_B14_value__target_output(box: Box, value: str) -> None:
 
 
 @pytest.mark.parametrize("value", [*NOT_JSON, *BEYOND], ids=[*NOT_JSON, "deep", "digits"])
-def test_B13_B14_value__command_output(box: Box, value: str) -> None:
+def test_b13_b14_value__command_output(box: Box, value: str) -> None:
     box.write("answer.txt", value)
     code = "import sys; sys.stdin.read(); print(open('answer.txt').read())"
     box.config(
@@ -495,7 +496,7 @@ def test_B13_B14_value__command_output(box: Box, value: str) -> None:
 
 
 @pytest.mark.parametrize("value", [*NOT_JSON, *BEYOND], ids=[*NOT_JSON, "deep", "digits"])
-def test_B13_B14_value__text_under_a_schema(box: Box, value: str) -> None:
+def test_b13_b14_value__text_under_a_schema(box: Box, value: str) -> None:
     """Text output that other readers refuse does not pass; what is beyond our limits is no verdict."""
     box.answers.reply = lambda _: (200, {"answer": value})
     box.config(
@@ -514,7 +515,7 @@ def test_B13_B14_value__text_under_a_schema(box: Box, value: str) -> None:
     "reply", [*NOT_JSON, DEEP, DIGITS, "", "null", '{"value": NaN}', '{"value": 1e999}'],
     ids=[*NOT_JSON, "deep", "digits", "empty", "null", "value-nan", "value-1e999"],
 )  # fmt: skip
-def test_B11_B13_B14_value__judge_reply(box: Box, reply: str) -> None:
+def test_b11_b13_b14_value__judge_reply(box: Box, reply: str) -> None:
     """A judge that answers nonsense has failed: no score, no 0, no pass; the other judge keeps its own."""
     box.write("reply.txt", reply)
     code = "import sys; sys.stdin.read(); sys.stdout.write(open('reply.txt').read())"
@@ -534,7 +535,7 @@ def test_B11_B13_B14_value__judge_reply(box: Box, reply: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_B16_reserved_names__stay_data(box: Box, kind: str) -> None:
+def test_b16_reserved_names__stay_data(box: Box, kind: str) -> None:
     """Fields called like built-ins reach neither the judges' `output` nor the results' own fields."""
     row: dict[str, Any] = {
         "id": "c1",
@@ -546,7 +547,9 @@ def test_B16_reserved_names__stay_data(box: Box, kind: str) -> None:
         "error": "none",
         "trial": "7",
     }
-    own = "import json, sys; ask = json.load(sys.stdin); print(json.dumps(ask['output'] == 'hello'))"
+    own = (
+        "import json, sys; ask = json.load(sys.stdin); print(json.dumps(ask['output'] == 'hello'))"
+    )
     box.answers.reply = lambda _: (200, {"answer": "hello"})
     box.data(
         kind,
