@@ -362,11 +362,17 @@ def test_merge__precedence_of_states(
     assert (merged.tickets != {}) == (expected == "pending")
 
 
-def test_merge__of_two_open_tickets_the_first_recorded_is_asked_for() -> None:
-    """C-07: a judge asked again may give a second ticket."""
+def test_merge__of_several_open_tickets_the_first_recorded_is_asked_for() -> None:
+    """C-07: a judge asked again may give a second ticket, or the first one again."""
     frame = make_frame(1)
-    first = one(frame, output(), score(result=T2))
-    assert frame.merge(one(frame, score(result=T1), attempt=2), first).tickets == {(0, 0, 0): "t2"}
+    files = [
+        one(frame, output(), score(result=T2)),
+        one(frame, score(result=T1), attempt=2),
+        one(frame, score(result=T2), attempt=3),
+    ]
+    merged = frame.merge(*reversed(files))
+    assert merged.tickets == {(0, 0, 0): "t2"}
+    assert merged.score_at[0, 0, 0].tolist() == [2, 2]
 
 
 def test_merge__the_first_measurement_counts_and_a_different_one_is_a_conflict() -> None:
