@@ -228,7 +228,7 @@ def canonical(value: Json, *, from_json: bool = False) -> bytes:
             text = _compact.encode(_plain(value))
         if text.isascii() or not _BEYOND_BASIC_PLANE.search(text):
             return text.encode("utf-8")
-    except (_Rare, ValueError, RecursionError):
+    except (_Rare, TypeError, ValueError, RecursionError):
         pass  # rfc8785 writes it, or names what is wrong
     try:
         return rfc8785.dumps(value)

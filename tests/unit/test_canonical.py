@@ -45,6 +45,7 @@ def test_canonical__numbers_alone_and_inside(number: float, sign: int) -> None:
     for value in (sign * number, [sign * number], {"k": sign * number}):
         assert canonical(value) == rfc8785.dumps(value)
         assert canonical(value, from_json=True) == rfc8785.dumps(value)
+        assert canonical(value, from_json=True) == rfc8785.dumps(value)
 
 
 @pytest.mark.parametrize(
@@ -97,6 +98,13 @@ def test_canonical__known_forms(value: Any, expected: bytes) -> None:
 def test_canonical__refuses_what_json_cannot_hold(value: Any) -> None:
     with pytest.raises(JsonProblem, match="no canonical JSON"):
         canonical(value)
+    if all(isinstance(key, str) for key in _keys(value)):
+        with pytest.raises(JsonProblem, match="no canonical JSON"):
+            canonical(value, from_json=True)
+
+
+def _keys(value: Any) -> Any:
+    return value if isinstance(value, dict) else ()
 
 
 def test_canonical__refuses_what_is_too_deep_or_circular() -> None:
