@@ -100,8 +100,8 @@ def read_baseline(folder: Path, why: str) -> BaselineFiles:
     missing = [name for name in FILES if not (folder / name).is_file()]
     if missing:
         message = (
-            f"{folder}: there is no whole baseline in it, {missing[0]} is not there; promote a run anew, "
-            "or get the folder back as it was"
+            f"{folder}: there is no whole run or baseline in it, {missing[0]} is not there; promote a run "
+            "anew, or get the folder back as it was"
         )
         raise UsageError(message)
     data = {name: read_bytes(folder / name) for name in FILES}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from codecs import BOM_UTF8
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from releasecheck.canonical import JsonProblem, digest_bytes, parse_json
@@ -39,7 +40,8 @@ def write_whole(path: Path, chunks: Iterable[bytes]) -> str:
         message = f"{path}: cannot be written: {error.strerror}"
         raise InfrastructureError(message) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # what went wrong before is what there is to say
+            temporary.unlink(missing_ok=True)
     return "sha256:" + state.hexdigest()
 
 

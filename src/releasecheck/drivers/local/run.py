@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -244,17 +244,26 @@ def _make_room(bundle: Bundle) -> None:
 @contextmanager
 def locked(out: Path) -> Iterator[None]:
     """Hold a bundle against other processes (NotResumable when one is at work)."""
-    out.mkdir(parents=True, exist_ok=True)
     lock = FileLock(out / LOCK)
     try:
+        out.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=0)
     except Timeout:
         message = f"{out}: another process is at work on this run; wait for it, or stop it"
         raise NotResumable(message) from None
+    except OSError as error:
+        message = (
+            f"{out}: this folder cannot be used: {error.strerror}; name another one with --out"
+        )
+        raise UsageError(message) from None
     try:
         yield
     finally:
         lock.release()
+        if [path.name for path in out.iterdir()] == [LOCK]:  # nothing came of it
+            with suppress(OSError):
+                (out / LOCK).unlink()
+                out.rmdir()
 
 
 @dataclass(slots=True)
@@ -266,13 +275,15 @@ class At:
 
 @contextmanager
 def failure_recorded(bundle: Bundle, folder: PlanFolder, world: World) -> Iterator[At]:
-    """Write `failure.json` when a run cannot be carried through (S2-46, S2-60)."""
+    """Write `failure.json` when an open run cannot be carried through (S2-46, S2-60)."""
     at = At()
     try:
         yield at
-    except Interrupted:
+    except (Interrupted, NotResumable):  # the second says that the folder is not this run's
         raise
     except Exception as error:
+        if bundle.finalized:  # what was decided stands, whatever was tried afterwards
+            raise
         document = build_failure(
             error,
             at.stage,
