@@ -375,6 +375,27 @@ def test_merge__of_several_open_tickets_the_first_recorded_is_asked_for() -> Non
     assert merged.score_at[0, 0, 0].tolist() == [2, 2]
 
 
+@pytest.mark.parametrize(
+    ("result", "attempt"),
+    [
+        (1.0, 2),
+        (builders.NOT_APPLICABLE, 2),
+        (DEADLINE, 2),
+        (T1, 2),
+        (judge_failed(), 4),
+    ],
+    ids=["scored", "not-applicable", "missing", "pending", "failed"],
+)
+def test_merge__of_equals_the_first_is_shown_and_of_failures_the_last(
+    result: Score | float, attempt: int
+) -> None:
+    frame = make_frame(1)
+    files = [one(frame, output())]
+    files += [one(frame, score(result=result), attempt=at) for at in (2, 3, 4)]
+    merged = frame.merge(*files)
+    assert merged.score_at[0, 0, 0].tolist() == [attempt - 1, 1]
+
+
 def test_merge__the_first_measurement_counts_and_a_different_one_is_a_conflict() -> None:
     """B95, S0-27: an old failure does not hide, and neither does a new one."""
     frame = make_frame(["c3", "c4"])
