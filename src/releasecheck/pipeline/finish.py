@@ -100,7 +100,7 @@ async def finish(
     """
     folder = open_plan(request.plan)
     bundle = Bundle(request.out)
-    _check_ours(bundle)
+    check_ours(bundle)
     paths = ledger_files([*request.results, *_own_results(bundle, folder)])
     recorded = merge_files(folder, _once(paths))
     if (settled := _already_final(bundle, folder, recorded)) is not None:
@@ -157,8 +157,12 @@ def _own_results(bundle: Bundle, folder: PlanFolder) -> list[Path]:
     return own
 
 
-def _check_ours(bundle: Bundle) -> None:
-    """Refuse a folder with other things in it: a manifest vouches for all that a bundle holds."""
+def check_ours(bundle: Bundle) -> None:
+    """Refuse a folder with other things in it: a manifest vouches for all that a bundle holds.
+
+    Raises:
+        NotResumable: naming the first of them.
+    """
     foreign = bundle.foreign()
     if foreign:
         message = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from releasecheck.drivers.local.run import failure_recorded, locked
 from releasecheck.drivers.local.signals import leaving_on_interrupt, stopping_on_signals
 from releasecheck.errors import Interrupted
-from releasecheck.pipeline.finish import finish
+from releasecheck.pipeline.finish import check_ours, finish
 from releasecheck.pipeline.folders import Bundle, open_plan
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ async def run_finish(request: FinishRequest, world: World) -> FinishResult:
         Interrupted: a signal came while repairing; what was recorded is in the bundle.
     """
     folder = open_plan(request.plan)
+    check_ours(Bundle(request.out))  # before even a lock is put there
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 - a coroutine always runs in a task
     again = f"interrupted; run the same command again, what was recorded is in {request.out}"

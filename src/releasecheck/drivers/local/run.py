@@ -13,7 +13,7 @@ from filelock import FileLock, Timeout
 from releasecheck.canonical import dump_document
 from releasecheck.drivers.local.signals import leaving_on_interrupt, stopping_on_signals
 from releasecheck.engine import Spent
-from releasecheck.errors import Interrupted, NotResumable, UsageError
+from releasecheck.errors import InfrastructureError, Interrupted, NotResumable, UsageError
 from releasecheck.pipeline.execute import (
     ShardDone,
     ShardRequest,
@@ -251,19 +251,22 @@ def locked(out: Path) -> Iterator[None]:
     except Timeout:
         message = f"{out}: another process is at work on this run; wait for it, or stop it"
         raise NotResumable(message) from None
-    except OSError as error:
+    except (NotADirectoryError, FileNotFoundError, PermissionError) as error:
         message = (
             f"{out}: this folder cannot be used: {error.strerror}; name another one with --out"
         )
         raise UsageError(message) from None
+    except OSError as error:
+        message = f"{out}: cannot be written: {error.strerror}"
+        raise InfrastructureError(message) from None
     try:
         yield
     finally:
-        lock.release()
-        if [path.name for path in out.iterdir()] == [LOCK]:  # nothing came of it
-            with suppress(OSError):
+        with suppress(OSError):
+            if [path.name for path in out.iterdir()] == [LOCK]:  # nothing came of it
                 (out / LOCK).unlink()
                 out.rmdir()
+        lock.release()
 
 
 @dataclass(slots=True)
