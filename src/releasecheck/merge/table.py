@@ -54,7 +54,7 @@ def score_table(
     value = np.where(state == SCORED, value, np.nan)
     no_record = (best < 0) & ~failed
     target_again = failed & ((flags & RETRYABLE) > 0)[:, None]
-    mendable = no_record | (state == PENDING) | (retryable & ~failed) | target_again
+    mendable = no_record | (state == PENDING) | retryable | target_again
     table = ScoreTable(
         cases=cases,
         judges=tuple(judge.id for judge in plan.judges),
