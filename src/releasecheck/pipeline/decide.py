@@ -26,6 +26,7 @@ from releasecheck.model.table import (
     PENDING,
     SCORED,
 )
+from releasecheck.stats import names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -252,9 +253,17 @@ def _notices(plan: Plan, merged: Merged) -> tuple[str, ...]:
     if plan.git is not None and plan.git.dirty:
         found.append("the working tree had uncommitted changes when the plan was made")
     if merged.conflicts:
-        found.append(
-            f"{len(merged.conflicts)} measurements contradict earlier ones; the first counts"
-        )
+        found.append(_conflicts(merged))
     if merged.outputs_lost:
         found.append(f"{merged.outputs_lost} outputs were not stored and were asked again")
     return tuple(found)
+
+
+def _conflicts(merged: Merged) -> str:
+    """`1 measurement contradicts an earlier one ('exact of c3'); the first counts`."""
+    count = len(merged.conflicts)
+    what = "measurement contradicts an earlier one"
+    if count > 1:
+        what = "measurements contradict earlier ones"
+    found = names([f"{conflict.judge} of {conflict.case}" for conflict in merged.conflicts])
+    return f"{count} {what} ({found}); the first counts"
