@@ -20,7 +20,6 @@ from tests.e2e.faulty import (
     PYTHON,
     cli,
     decided,
-    not_measured,
     order,
     python,
     rows,
@@ -36,7 +35,9 @@ NO_REGRESSION = {"id": "no-worse", "metric": "exact", "no_regression": {}}
 SAYS = 'return case["input"]'
 
 
-def graded(folder: Path, judges: Mapping[str, Mapping[str, Any]], *gates: Mapping[str, Any], cases: int = 2) -> Suite:
+def graded(
+    folder: Path, judges: Mapping[str, Mapping[str, Any]], *gates: Mapping[str, Any], cases: int = 2
+) -> Suite:
     """A suite in which judge `j` scores what `values.json` says under `j`: a number, or one per case."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "grade.py").write_text('def judge(ask):\n    return ask["output"]\n', "utf-8")
@@ -70,7 +71,11 @@ def outcomes(card: Mapping[str, Any]) -> dict[str, str]:
 
 def no_worse(metric: str, max_drop: float = 0.0) -> dict[str, Any]:
     """A gate of the metric's name against the baseline."""
-    return {"id": metric.replace("_", "-"), "metric": metric, "no_regression": {"max_drop": max_drop}}
+    return {
+        "id": metric.replace("_", "-"),
+        "metric": metric,
+        "no_regression": {"max_drop": max_drop},
+    }
 
 
 def promoted(suite: Suite, *, code: int = 0) -> None:
@@ -153,7 +158,11 @@ def test_b74__tag_that_no_case_has(tmp_path: Path) -> None:
     cases = [{"id": "c1", "input": "x", "expected": "x", "tags": ["night"]}]
     suite = suite_of(tmp_path, cases, python(tmp_path, SAYS))
     for changes in (
-        {"gates": [{"id": "g", "metric": "exact", "require": "all", "cases": {"tags": ["nightly"]}}]},
+        {
+            "gates": [
+                {"id": "g", "metric": "exact", "require": "all", "cases": {"tags": ["nightly"]}}
+            ]
+        },
         {"judges": [EXACT, EXACT | {"id": "j", "when": {"tags": ["nightly"]}}]},
     ):
         changed = Suite(suite.folder, suite.config | changes, suite.cases).write()
@@ -219,7 +228,10 @@ def test_b76__empty_group_is_refused_before_money_is_spent(tmp_path: Path) -> No
     suite.write(gates=[hard, {"id": "any", "metric": "exact", "min": 0.5}])
     done = cli("run", suite.path, "--ids", "easy-0", "--out", "both", cwd=tmp_path)
     assert done.code == 0, done
-    assert [gate["outcome"] for gate in scorecard(tmp_path / "both")["gates"]] == ["not_selected", "pass"]
+    assert [gate["outcome"] for gate in scorecard(tmp_path / "both")["gates"]] == [
+        "not_selected",
+        "pass",
+    ]
 
 
 BROKEN: dict[str, tuple[bytes, int, str]] = {
@@ -260,7 +272,9 @@ def test_b80__baseline_that_cannot_be_read_is_not_absent(
     """B13, B80: even with `on_missing: bootstrap`; before the first call, with the file's name."""
     suite = copied(with_baseline, tmp_path)
     data, code, says = BROKEN[broken]
-    (tmp_path / "baseline" / name).write_bytes(data.replace(b"scorecard@", name[:-5].encode() + b"@"))
+    (tmp_path / "baseline" / name).write_bytes(
+        data.replace(b"scorecard@", name[:-5].encode() + b"@")
+    )
     done = cli("run", suite.path, "--out", "after", cwd=tmp_path)
     assert done.code == code, done
     assert "baseline" in done.err
@@ -308,7 +322,10 @@ def test_b80__sliver_of_the_cases_is_no_comparison(tmp_path: Path, with_baseline
         {"id": f"new{n}", "input": f"q{n}-new", "expected": f"Q{n}-NEW"} for n in range(9)
     ]
     card = decided(
-        cli("run", suite.write().path, "--out", "after", cwd=tmp_path), suite, tmp_path / "after", code=2
+        cli("run", suite.write().path, "--out", "after", cwd=tmp_path),
+        suite,
+        tmp_path / "after",
+        code=2,
     )
     assert card["gates"][0]["outcome"] == "not_comparable"
     assert "1 of" in card["gates"][0]["reason"]
@@ -320,7 +337,7 @@ def test_b82__baseline_zero(tmp_path: Path) -> None:
     pairs = {
         "same": (0, 0), "minus": (0.0, -0.0), "plus": (-0.0, 0.0), "up": (0, 1), "down": (0, -0.1),
     }  # fmt: skip
-    suite = graded(tmp_path, dict.fromkeys(pairs, {}), *map(no_worse, pairs))
+    suite = graded(tmp_path, {name: {} for name in pairs}, *map(no_worse, pairs))
     values(suite, **{name: before for name, (before, _) in pairs.items()})
     promoted(suite)
     values(suite, **{name: after for name, (_, after) in pairs.items()})
@@ -352,7 +369,11 @@ def test_b85__average_hides_no_collapse(tmp_path: Path) -> None:
     """B85: 14 of 20 before and after; the split's own gate and the new failures both block."""
     mean = {"id": "mean", "metric": "exact", "no_regression": {"max_drop": 0}}
     multi = {"id": "multi", "metric": "exact", "split": "multi", "no_regression": {"max_drop": 0.1}}
-    flips = {"id": "flips", "metric": "exact", "no_regression": {"max_drop": 1, "max_new_failures": 0}}
+    flips = {
+        "id": "flips",
+        "metric": "exact",
+        "no_regression": {"max_drop": 1, "max_new_failures": 0},
+    }
     suite = tagged(tmp_path, ["single"] * 10 + ["multi"] * 10, mean, multi, flips)
     suite.write(baseline={"on_missing": "bootstrap"})
     ids = [case["id"] for case in suite.cases]
@@ -400,7 +421,9 @@ def test_b86__which_way_is_better_is_declared(tmp_path: Path) -> None:
     assert outcomes(card) == {
         name: "block" if outcome == "pass" else "pass" for name, outcome in falls.items()
     }
-    assert all(" rise of " in gate["reason"] for gate in card["gates"] if gate["outcome"] == "block")
+    assert all(
+        " rise of " in gate["reason"] for gate in card["gates"] if gate["outcome"] == "block"
+    )
 
 
 def test_b88__almost_all_is_not_all(tmp_path: Path) -> None:
@@ -455,7 +478,7 @@ def test_b89__mean_at_its_mark_passes(tmp_path: Path) -> None:
         {"id": name.replace("_", "-"), "metric": name, "min": least}
         for name, (_, least, _) in MEANS.items()
     ]
-    suite = graded(tmp_path, dict.fromkeys(MEANS, {}), *gates, cases=3)
+    suite = graded(tmp_path, {name: {} for name in MEANS}, *gates, cases=3)
     values(suite, **{name: scores for name, (scores, _, _) in MEANS.items()})
     card = decided(cli("run", suite.path, cwd=tmp_path), suite, code=1)
     assert outcomes(card) == {
@@ -473,7 +496,7 @@ DROPS: dict[str, tuple[float, float, float, str]] = {
 def test_b89__drop_at_its_limit_passes(tmp_path: Path) -> None:
     """B89: 0.95 to 0.94 is a drop of 0.01, whatever binary fractions say."""
     gates = [no_worse(name, drop) for name, (_, _, drop, _) in DROPS.items()]
-    suite = graded(tmp_path, dict.fromkeys(DROPS, {}), *gates)
+    suite = graded(tmp_path, {name: {} for name in DROPS}, *gates)
     values(suite, **{name: before for name, (before, *_) in DROPS.items()})
     promoted(suite)
     values(suite, **{name: after for name, (_, after, *_) in DROPS.items()})
@@ -515,7 +538,9 @@ def test_b92__resume_asks_the_rest_and_says_how_many(tmp_path: Path) -> None:
     path = tmp_path / "results" / "shard-0000.attempt-1.jsonl"
     held = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(held[:5]))  # as after a kill: two outputs with their scores
-    kept = {(r["case"], r["trial"]) for r in ledger(tmp_path / "results") if r["record"] == "output"}
+    kept = {
+        (r["case"], r["trial"]) for r in ledger(tmp_path / "results") if r["record"] == "output"
+    }
     (tmp_path / "calls.txt").unlink()
     # The suite on disk has changed meanwhile; the plan has not.
     suite.cases[0] |= {"input": "changed"}

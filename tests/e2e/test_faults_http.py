@@ -161,9 +161,10 @@ def test_b50__redirect_is_not_followed(tmp_path: Path, status: int) -> None:
     async def welcome(_: Request) -> Reply:
         return reply(200, {"output": "Welcome! Our refund policy is 30 days."})
 
-    with served(Stub(welcome)) as page, served(
-        always(reply(status, b"", {"Location": f"{page.url}/login"}))
-    ) as stub:
+    with (
+        served(Stub(welcome)) as page,
+        served(always(reply(status, b"", {"Location": f"{page.url}/login"}))) as stub,
+    ):
         target = http(stub, retries=2, headers={"Authorization": "Bearer here-only"})
         suite = suite_of(tmp_path, asks("x"), target, REFUND, CLEAN, gates=GATES)
         not_measured(cli("run", suite.path, cwd=tmp_path), suite)
@@ -194,9 +195,12 @@ class Untrusted:
             except OSError:  # closed
                 return
             self.accepted += 1
-            with contextlib.suppress(OSError), connection:
-                with self._tls.wrap_socket(connection, server_side=True) as wrapped:
-                    self.read += wrapped.recv(1)
+            with (
+                contextlib.suppress(OSError),
+                connection,
+                self._tls.wrap_socket(connection, server_side=True) as wrapped,
+            ):
+                self.read += wrapped.recv(1)
 
     def close(self) -> None:
         """Stop listening."""
@@ -263,7 +267,7 @@ CUT = {
 def test_b53__incomplete_body_is_no_answer(tmp_path: Path, cut: str) -> None:
     """B53: even where the stump is JSON by itself; a re-run has something to do."""
     with served(always(Raw(CUT[cut], close=True))) as stub:
-        spec = {"output": None} if cut == "plain text" else {}
+        spec: dict[str, Any] = {"output": None} if cut == "plain text" else {}
         suite = suite_of(tmp_path, asks("x"), http(stub, **spec), REFUND, CLEAN, gates=GATES)
         not_measured(cli("run", suite.path, cwd=tmp_path), suite)
         assert len(stub.requests) == 1

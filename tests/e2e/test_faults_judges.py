@@ -40,9 +40,7 @@ SAYS_OUTPUT = "import json, sys\nsys.stdout.write(json.load(sys.stdin)['output']
 FAILED = ("failed", None)
 
 
-def replies(
-    folder: Path, said: Mapping[str, str], gate: Mapping[str, Any], **judge: Any
-) -> Suite:
+def replies(folder: Path, said: Mapping[str, str], gate: Mapping[str, Any], **judge: Any) -> Suite:
     """A suite whose judge, a program, replies with what the target said; plain and negated."""
     program = {"type": "command", "run": [PYTHON, "-c", SAYS_OUTPUT], **judge}
     return suite_of(
@@ -121,7 +119,12 @@ def test_b58__scores_off_the_scale_are_failures(tmp_path: Path) -> None:
     assert "-0" not in json.dumps(card["metrics"]).replace("-0.", "")
 
 
-NOT_FINITE = {"nan": "NaN", "inf": '{"value": Infinity}', "huge": "1e999", "text": '{"value": "NaN"}'}
+NOT_FINITE = {
+    "nan": "NaN",
+    "inf": '{"value": Infinity}',
+    "huge": "1e999",
+    "text": '{"value": "NaN"}',
+}
 
 
 def test_b59__one_nan_leaves_the_mean_alone(tmp_path: Path) -> None:
@@ -135,7 +138,11 @@ def test_b59__one_nan_leaves_the_mean_alone(tmp_path: Path) -> None:
     assert (mean["value"], mean["n_scored"], mean["n_expected"]) == (0.85, 2, 6)
     assert "4 of 6" in card["incomplete"][0]["message"]
     for path in suite.out.rglob("*.json*"):
-        for line in path.read_text("utf-8").splitlines() if path.suffix == ".jsonl" else [path.read_text("utf-8")]:
+        for line in (
+            path.read_text("utf-8").splitlines()
+            if path.suffix == ".jsonl"
+            else [path.read_text("utf-8")]
+        ):
             json.loads(line, parse_constant=pytest.fail)
 
 
@@ -272,12 +279,14 @@ def test_b65__judge_that_never_ran_leaves_no_pass(tmp_path: Path) -> None:
     junit = (suite.out / "junit.xml").read_text("utf-8")
     assert 'skipped="1"' in junit
     # A case that no judge applies to is refused, and so is a judge that applies to no case.
-    for judges, says in (([judge], "no judge applies to 1 of 2 cases"), (suite.config["judges"], "")):
-        if not says:
-            suite.cases, says = suite.cases[:1], "judges nothing"
-        refused = cli("run", suite.write(judges=judges).path, "--out", "none", cwd=tmp_path)
-        assert refused.code == 3
-        assert says in refused.err
+    alone = Suite(suite.folder, suite.config | {"judges": [judge]}, suite.cases).write()
+    refused = cli("run", alone.path, "--out", "none", cwd=tmp_path)
+    assert refused.code == 3
+    assert "no judge applies to 1 of 2 cases" in refused.err
+    idle = Suite(suite.folder, suite.config, suite.cases[:1]).write()
+    refused = cli("run", idle.path, "--out", "none", cwd=tmp_path)
+    assert refused.code == 3
+    assert "judges nothing" in refused.err
 
 
 @pytest.mark.parametrize("others", ["pass", "fail"])
@@ -303,7 +312,9 @@ def test_b70__sampled_out_is_not_passed(tmp_path: Path, others: str) -> None:
     assert "1 case" in card["gates"][0]["reason"]
     gate = {"id": "none", "metric": "judge", "require": "all", "cases": {"tags": ["t0", "t1"]}}
     suite.write(gates=[gate])
-    card = not_measured(cli("run", suite.path, "--out", "none", cwd=tmp_path), suite, tmp_path / "none")
+    card = not_measured(
+        cli("run", suite.path, "--out", "none", cwd=tmp_path), suite, tmp_path / "none"
+    )
     assert card["gates"][0]["value"] is None
 
 

@@ -37,7 +37,12 @@ if TYPE_CHECKING:
 
     from tests.e2e.program import Done
 
-ECHO = 'return case["input"]'
+
+@pytest.fixture
+def echo(answers: Answers) -> dict[str, Any]:
+    """A target that answers what it was asked."""
+    answers.reply = lambda asked: (200, {"answer": asked.question})
+    return {"type": "http", "url": answers.url, "body": {"q": "{{ input }}"}, "output": "answer"}
 
 
 def shard(suite: Suite, index: int, out: str = "results", *options: str | Path) -> Done:
@@ -74,10 +79,13 @@ def no_decision(out: Path) -> None:
 
 
 @pytest.fixture
-def two(tmp_path: Path) -> Suite:
+def two(tmp_path: Path, echo: dict[str, Any]) -> Suite:
     """Two shards that ran, of different lengths: c1 to c4, the last two wrong."""
-    cases = [case | {"expected": case["input"] if n < 2 else "z"} for n, case in enumerate(asks(*"abcde"))]
-    suite = planned(suite_of(tmp_path, cases, python(tmp_path, ECHO)), 2)
+    cases = [
+        case | {"expected": case["input"] if n < 2 else "z"}
+        for n, case in enumerate(asks(*"abcde"))
+    ]
+    suite = planned(suite_of(tmp_path, cases, echo), 2)
     for index in (0, 1):
         assert shard(suite, index).code == 0
     return suite
@@ -95,9 +103,14 @@ def test_b94__files_of_one_name_do_not_become_one(two: Suite) -> None:
 
 def test_b94__overwritten_half_way_is_refused(two: Suite) -> None:
     """B94: one download wrote over another: almost all of it parses, and it is nobody's file."""
-    longer, shorter = sorted((two.folder / "results").iterdir(), key=lambda path: -path.stat().st_size)
+    longer, shorter = sorted(
+        (two.folder / "results").iterdir(), key=lambda path: -path.stat().st_size
+    )
     long, short = longer.read_bytes(), shorter.read_bytes()
-    for name, clobbered in (("short-over-long", short + long[len(short) :]), ("cut", long[: len(short)] + b"\n")):
+    for name, clobbered in (
+        ("short-over-long", short + long[len(short) :]),
+        ("cut", long[: len(short)] + b"\n"),
+    ):
         folder = two.folder / name
         folder.mkdir()
         (folder / longer.name).write_bytes(clobbered)
@@ -120,17 +133,18 @@ def test_b94__file_that_its_last_line_contradicts_is_refused(two: Suite, edit: s
     refused(two, finish(two), path.name)
 
 
-def test_b94__same_attempt_twice_with_other_bytes_is_refused(tmp_path: Path, two: Suite) -> None:
+def test_b94__same_attempt_twice_with_other_bytes_is_refused(two: Suite, answers: Answers) -> None:
     """B94, B95: two downloads claim to be the same attempt of the same shard."""
-    app = tmp_path / "app.py"
-    app.write_text(app.read_text("utf-8").replace(ECHO, 'return "other"'), "utf-8")
+    answers.reply = lambda _: (200, {"answer": "other"})
     assert shard(two, 0, "again").code == 0
     refused(two, finish(two, "results", "again"), "attempt 1 of shard 0", "different content")
 
 
 def rerun(folder: Path, answers: Answers, first: dict[str, Any]) -> Suite:
     """A suite of four cases in two shards; its first attempts ran as `first` says."""
-    suite = http_suite(folder, answers, 4, gates=[{"id": "all", "metric": "exact", "require": "all"}])
+    suite = http_suite(
+        folder, answers, 4, gates=[{"id": "all", "metric": "exact", "require": "all"}]
+    )
     planned(suite, 2)
     answers.status = first.get("status", {})
     answers.wrong = first.get("wrong", set())
@@ -142,16 +156,16 @@ def rerun(folder: Path, answers: Answers, first: dict[str, Any]) -> Suite:
 
 
 @pytest.mark.parametrize("then", ["passes", "fails"])
-def test_b95__what_was_measured_first_counts(
-    tmp_path: Path, answers: Answers, then: str
-) -> None:
+def test_b95__what_was_measured_first_counts(tmp_path: Path, answers: Answers, then: str) -> None:
     """B95: a re-run that measured again is a named conflict, whichever way it points."""
     suite = rerun(tmp_path, answers, {"wrong": {"q3"} if then == "passes" else set()})
     answers.wrong = {"q3"} if then == "fails" else set()
     # As a job that lost the first attempt's files: it measures everything again.
     assert shard(suite, 1, "second", "--attempt", "2").code == 0
     assert answers.counts() == {"c1#t0": 1, "c3#t0": 1}
-    alone = decided(finish(suite, "first", out="alone"), suite, tmp_path / "alone", code=int(then == "passes"))
+    alone = decided(
+        finish(suite, "first", out="alone"), suite, tmp_path / "alone", code=int(then == "passes")
+    )
     for number, folders in enumerate((("first", "second"), ("second", "first"))):
         out = tmp_path / f"out-{number}"
         done = finish(suite, *folders, out=out.name)
@@ -192,10 +206,10 @@ NAMES = [
 UNSAFE = re.compile(r'[":<>|*?\r\n\\]')
 
 
-def test_b97__names_that_an_artifact_store_refuses(tmp_path: Path) -> None:
+def test_b97__names_that_an_artifact_store_refuses(tmp_path: Path, echo: dict[str, Any]) -> None:
     """B97: ids are content, never file names; each keeps its own results."""
     cases = [{"id": name, "input": name, "expected": name} for name in NAMES]
-    suite = suite_of(tmp_path, cases, python(tmp_path, ECHO, concurrency=4))
+    suite = suite_of(tmp_path, cases, echo | {"concurrency": 4})
     decided(cli("run", suite.path, "--shards", "3", cwd=tmp_path), suite, code=0)
     assert {row["output"] for row in rows(suite.out).values()} == set(NAMES)
     for path in files_below(suite.out):
@@ -270,10 +284,12 @@ def test_b98__nothing_at_all_to_finish(tmp_path: Path) -> None:
         assert not (tmp_path / "out").exists()
 
 
-def test_b100__who_runs_which_case_does_not_depend_on_the_weather(tmp_path: Path) -> None:
+def test_b100__who_runs_which_case_does_not_depend_on_the_weather(
+    tmp_path: Path, echo: dict[str, Any]
+) -> None:
     """B100: the same assignment under any hash seed; the union is complete and without overlap."""
     cases = [{"id": f"case-{n:02}", "input": str(n), "expected": str(n)} for n in range(12)]
-    suite = suite_of(tmp_path, cases, python(tmp_path, ECHO))
+    suite = suite_of(tmp_path, cases, echo)
     dealt = []
     for seed in ("0", "1", "2"):
         done = subprocess.run(
@@ -288,10 +304,12 @@ def test_b100__who_runs_which_case_does_not_depend_on_the_weather(tmp_path: Path
 
 
 @pytest.mark.parametrize("other", ["order", "content"])
-def test_b100__shards_of_different_datasets_do_not_mix(tmp_path: Path, other: str) -> None:
+def test_b100__shards_of_different_datasets_do_not_mix(
+    tmp_path: Path, other: str, echo: dict[str, Any]
+) -> None:
     """B100: shard 0 ran on one file, 1 and 2 on another: refused by name, not added up."""
     cases = [{"id": f"case-{n:02}", "input": str(n), "expected": str(n)} for n in range(12)]
-    suite = planned(suite_of(tmp_path, cases, python(tmp_path, ECHO)), 3)
+    suite = planned(suite_of(tmp_path, cases, echo), 3)
     assert shard(suite, 0).code == 0
     (tmp_path / "plan").rename(tmp_path / "plan-a")
     suite.cases = cases[::-1] if other == "order" else [c | {"expected": "x"} for c in cases]
@@ -304,14 +322,16 @@ def test_b100__shards_of_different_datasets_do_not_mix(tmp_path: Path, other: st
     refused(suite, finish(suite), "shard-0001.attempt-1.jsonl", "another")
 
 
-def test_b101__more_shards_than_cases(tmp_path: Path) -> None:
+def test_b101__more_shards_than_cases(tmp_path: Path, echo: dict[str, Any]) -> None:
     """B101: an empty shard writes its header and ends well; only the total must not be empty."""
-    suite = planned(suite_of(tmp_path, asks("x", "x"), python(tmp_path, ECHO)), 7)
+    suite = planned(suite_of(tmp_path, asks("x", "x"), echo), 7)
     for index in range(7):
         done = shard(suite, index)
         assert done.code == 0, done
     files = sorted((tmp_path / "results").iterdir())
-    assert [[line["record"] for line in lines(path)] for path in files[2:]] == [["shard", "end"]] * 5
+    assert [[line["record"] for line in lines(path)] for path in files[2:]] == [
+        ["shard", "end"]
+    ] * 5
     card = decided(finish(suite), suite, code=0)
     assert card["counts"]["scored"] == 2
     # And they are not needed: who delivers no file of an empty shard leaves nothing out.
@@ -321,20 +341,23 @@ def test_b101__more_shards_than_cases(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("index", ["7", "-1", "1.0", "0/7", "1of2", "", " "])
-def test_b101__shard_that_cannot_be(tmp_path: Path, index: str) -> None:
+def test_b101__shard_that_cannot_be(
+    tmp_path: Path, answers: Answers, echo: dict[str, Any], index: str
+) -> None:
     """B101: usage, before anything is called."""
-    body = 'open("called", "w").close()\nreturn "x"'
-    suite = planned(suite_of(tmp_path, asks("x", "x"), python(tmp_path, body)), 7)
+    planned(suite_of(tmp_path, asks("x", "x"), echo), 7)
     done = cli("shard", "--plan", "plan", f"--index={index}", cwd=tmp_path)
     assert done.code == 3, done
-    assert not (tmp_path / "called").exists()
+    assert not answers.asked
     assert not (tmp_path / "results").exists()
 
 
 @pytest.mark.parametrize("shards", ["0", "-1", "257", "1of2", "2/7", "1e1", "\u0662", ""])
-def test_b101__number_of_shards_that_cannot_be(tmp_path: Path, shards: str) -> None:
+def test_b101__number_of_shards_that_cannot_be(
+    tmp_path: Path, shards: str, echo: dict[str, Any]
+) -> None:
     """B101."""
-    suite = suite_of(tmp_path, asks("x"), python(tmp_path, ECHO))
+    suite = suite_of(tmp_path, asks("x"), echo)
     for command in ("plan", "run"):
         done = cli(command, suite.path, f"--shards={shards}", cwd=tmp_path)
         assert done.code == 3, done
@@ -420,7 +443,9 @@ def test_b106__torn_last_line_is_done_again(tmp_path: Path, answers: Answers, to
     assert cli("verify", suite.out, cwd=tmp_path).code == 0
 
 
-@pytest.mark.parametrize("where", ["glued", "torn in the middle", "zeros in the middle", "torn letter"])
+@pytest.mark.parametrize(
+    "where", ["glued", "torn in the middle", "zeros in the middle", "torn letter"]
+)
 def test_b106__damage_before_the_end_is_refused(two: Suite, where: str) -> None:
     """B106: no writer of ours leaves that; by `shard`, by `finish` and in a bundle, with its line."""
     path = two.folder / "results" / "shard-0000.attempt-1.jsonl"

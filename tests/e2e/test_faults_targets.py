@@ -137,7 +137,7 @@ def test_b38__helper_with_our_pipe_in_hand_holds_up_nothing(tmp_path: Path, pids
 
 HALF = "ok \\ud83d done \\udc00"
 HALVES = {
-    "command": f"print(r'{{\"output\": \"{HALF}\"}}')",
+    "command": f'print(r\'{{"output": "{HALF}"}}\')',
     "text": "sys.stdout.buffer.write(b'ok \\xed\\xa0\\xbd done \\xff')",
     "python": f"return {{'output': '{HALF}'}}",
     "http": "",
@@ -315,7 +315,9 @@ def test_b43__body_of_an_own_service_without_an_answer(tmp_path: Path) -> None:
             EXACT | {"negate": True},
         )
         not_measured(cli("run", suite.path, cwd=tmp_path), suite)
-    found = {name: row["failure"] and row["failure"]["code"] for name, row in rows(suite.out).items()}
+    found = {
+        name: row["failure"] and row["failure"]["code"] for name, row in rows(suite.out).items()
+    }
     assert found == {
         "false": None, "zero": None, "empty": None, "null": "no_answer", "absent": "no_answer",
         "none": "no_answer", "nan": "not_json", "deep": "not_json",
