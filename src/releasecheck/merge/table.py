@@ -51,7 +51,6 @@ def score_table(
     retryable = _take(np.asarray(rows.retryable, dtype=np.int8), best, 0).astype(np.bool_)
     failed = (target == TARGET_FAILED)[:, None]
     state = np.where(failed, FAILED, state).astype(np.int8)
-    value = np.where(state == SCORED, value, np.nan)
     no_record = (best < 0) & ~failed
     target_again = failed & ((flags & RETRYABLE) > 0)[:, None]
     mendable = no_record | (state == PENDING) | retryable | target_again

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -215,7 +216,8 @@ def test_merge__with_no_output_the_failure_of_the_highest_attempt_stands() -> No
 def test_merge__latency_and_cost_of_a_failed_call_are_missing_not_zero() -> None:
     frame = make_frame(2)
     spent = output("c1", latency_ms=12.5, usage=Usage(tokens=7, cost_usd=0.5))
-    table = frame.merge(one(frame, no_output("c0"), spent)).table
+    timed = replace(no_output("c0"), latency_ms=5.0)
+    table = frame.merge(one(frame, timed, spent)).table
     assert np.isnan(table.latency_ms[0, 0])
     assert np.isnan(table.cost_usd[0, 0])
     assert (table.latency_ms[1, 0], table.cost_usd[1, 0], table.tokens[1, 0]) == (12.5, 0.5, 7)
