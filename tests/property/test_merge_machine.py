@@ -380,13 +380,14 @@ def bytes_of(frame: Frame, found: Attempts) -> list[bytes]:
     ]
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(attempts())
 def test_merge__equals_the_reference(found: Attempts) -> None:
     merged = FRAME.merge(*memory_files(FRAME, found))
     assert facts_of(FRAME, merged) == merge_files(FRAME, bytes_of(FRAME, found))
 
 
+@settings(max_examples=60)
 @given(attempts(), st.randoms(use_true_random=False))
 def test_merge__order_and_repetition_of_files_do_not_matter(found: Attempts, random: Any) -> None:
     files = memory_files(FRAME, found)
@@ -400,6 +401,7 @@ def test_merge__order_and_repetition_of_files_do_not_matter(found: Attempts, ran
     ]
 
 
+@settings(max_examples=60)
 @given(attempts())
 def test_merge__equals_the_unsharded_run(found: Attempts) -> None:
     whole: Attempts = {}
@@ -409,6 +411,7 @@ def test_merge__equals_the_unsharded_run(found: Attempts) -> None:
     assert facts_of(UNSHARDED, UNSHARDED.merge(*memory_files(UNSHARDED, whole))) == sharded
 
 
+@settings(max_examples=60)
 @given(attempts(lost=False), st.data())
 def test_merge__what_comes_later_never_touches_what_was_measured(
     found: Attempts, data: st.DataObject
@@ -424,6 +427,7 @@ def test_merge__what_comes_later_never_touches_what_was_measured(
     assert {at: after.get(at) for at in before} == before
 
 
+@settings(max_examples=60)
 @given(attempts(), st.data())
 def test_merge__removing_evidence_never_makes_a_pair_measured(
     found: Attempts, data: st.DataObject

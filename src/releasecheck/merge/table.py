@@ -39,6 +39,7 @@ def score_table(
 ) -> tuple[ScoreTable, npt.NDArray[np.bool_]]:
     """The dense table, and whether each counting output is stored."""
     shape = (len(cases), plan.trials)
+    cells = (*shape, len(plan.judges))
     row, digest = outputs.row, outputs.digest
     has_row = row >= 0
     numbers = _take(np.asarray(rows.out_numbers, dtype=np.float64).reshape(-1, 3), row, np.nan)
@@ -62,10 +63,10 @@ def score_table(
         latency_ms=numbers[:, 0].reshape(shape),
         cost_usd=numbers[:, 1].reshape(shape),
         tokens=numbers[:, 2].reshape(shape),
-        state=state.reshape(*shape, -1),
-        value=value.reshape(*shape, -1),
-        passed=_passed(plan.judges, state, value).reshape(*shape, -1),
-        mendable=mendable.reshape(*shape, -1),
+        state=state.reshape(cells),
+        value=value.reshape(cells),
+        passed=_passed(plan.judges, state, value).reshape(cells),
+        mendable=mendable.reshape(cells),
     )
     stored = ((flags & HAS_OUTPUT) > 0) & (digest >= 0)
     return table, stored.reshape(shape)

@@ -67,6 +67,15 @@ def test_merge__of_nothing_is_a_run_in_which_everything_is_missing() -> None:
     assert merged.answered_in_shard == (0,)
 
 
+def test_merge__of_a_plan_without_cases() -> None:
+    """S0-20: nothing was planned, so nothing is there, and nobody divides by it."""
+    frame = make_frame(0, shards=2)
+    merged = frame.merge(one(frame), one(frame, shard=1))
+    assert merged.table.pairs == merged.recorded_pairs == 0
+    assert merged.table.state.shape == merged.table.passed.shape == (0, 1, 1)
+    assert merged.answered_in_shard == (0, 0)
+
+
 def test_merge__a_planned_pair_without_a_record_is_missing_never_absent() -> None:
     """B64, X-14: the states always add up to what was planned."""
     frame = make_frame(4)
