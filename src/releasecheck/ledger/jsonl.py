@@ -20,6 +20,7 @@ from typing_extensions import override
 
 from releasecheck.canonical import (
     MAX_DEPTH,
+    JsonProblem,
     digest_chunks,
     dump_line,
     parse_json,
@@ -331,13 +332,17 @@ def _damaged(where: object, what: str) -> CorruptLedger:
 
 
 def read_line_at(file: IO[bytes], offset: int) -> Json:
-    """The parsed line at a byte offset that a reader yielded before.
+    """The parsed line at a byte offset that a reader yielded before, strictly (B13).
 
     Raises:
-        JsonProblem: it is not strict JSON.
+        CorruptLedger: it is no JSON that a writer of ours leaves.
     """
     file.seek(offset)
-    return parse_json(file.readline(), levels=MAX_DEPTH + 1)  # an output lies one level down
+    try:
+        return parse_json(file.readline(), levels=MAX_DEPTH + 1)  # an output lies one level down
+    except JsonProblem as problem:
+        where = f"{file.name}, byte {offset}"
+        raise _damaged(where, str(problem)) from None
 
 
 def purge_file(path: Path, keep: Callable[[OutputRecord], bool], *, texts: bool) -> int:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from releasecheck.canonical import JsonProblem, dump_line
+from releasecheck.canonical import dump_line
 from releasecheck.errors import (
     CorruptLedger,
     DigestMismatch,
@@ -524,7 +524,7 @@ def test_read_line_at__is_strict(path: Path) -> None:
     with path.open("rb") as file:
         assert read_line_at(file, 0) == {"output": 1}
         for offset in (13, 30):
-            with pytest.raises(JsonProblem):
+            with pytest.raises(CorruptLedger, match=rf"jsonl, byte {offset}: "):
                 read_line_at(file, offset)
 
 
