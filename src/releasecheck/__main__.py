@@ -169,7 +169,11 @@ def _place(traceback: TracebackType | None) -> str:
 
 
 def _say(message: str) -> None:
-    sys.stderr.write(f"releasecheck: {message}\n")
+    """Print a message that may quote others: no line of it may become a command of a build runner."""
+    from releasecheck.scorecard.escape import terminal_line
+
+    lines = f"releasecheck: {message}".split("\n")
+    sys.stderr.write("".join(f"{terminal_line(line)}\n" for line in lines))
 
 
 if __name__ == "__main__":

@@ -128,17 +128,16 @@ async def run_shard(shard: Shard) -> Tally:
     be written must not be worked around.
     """
     run = _Run(shard)
-    syncer = asyncio.create_task(run.sync_batches())
     try:
         async with asyncio.TaskGroup() as group:
-            for _ in range(max(1, min(shard.workers, shard.total))):
-                group.create_task(run.work())
+            group.create_task(run.sync_batches())
+            async with asyncio.TaskGroup() as workers:
+                for _ in range(max(1, min(shard.workers, shard.total))):
+                    workers.create_task(run.work())
+            run.finished.set()
     except BaseExceptionGroup as errors:
         # One cause is enough to act on; the rest are its echoes in other workers.
         raise _first(errors) from None
-    finally:
-        run.finished.set()
-        await syncer
     return run.tally
 
 

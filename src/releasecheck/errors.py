@@ -40,6 +40,10 @@ class UsageError(ReleaseCheckError):
     exit_code: ClassVar[int] = 3
 
 
+def _shown(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii")
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing wrong in one file."""
@@ -61,7 +65,8 @@ class Problem:
         where = [str(part) for part in (self.path, self.line, self.column) if part is not None]
         start = ":".join(where) + ": " if where else ""
         key = f"{self.key}: " if self.key else ""
-        return f"{start}{key}{self.message}"
+        # File names and keys are other people's: one problem stays one line.
+        return "".join(c if c.isprintable() else _shown(c) for c in f"{start}{key}{self.message}")
 
 
 class ConfigError(UsageError):

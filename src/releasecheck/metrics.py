@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias, get_args
 import numpy as np
 
 from releasecheck.model.scorecard import Metric
-from releasecheck.model.suite import BUILTIN_METRICS, Stat
+from releasecheck.model.suite import BUILTIN_METRICS, Stat, has_pass_mark
 from releasecheck.stats import (
     QUANTILES,
     Column,
     aggregate,
     case_passes,
     column,
-    has_pass_mark,
     judge_specs,
     mean_interval,
     quantile_ranks,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from releasecheck.model.record import NO_USAGE, Usage
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from releasecheck.canonical import Json
     from releasecheck.model.failure import Failure
-    from releasecheck.model.record import FileHeader, Record
+    from releasecheck.model.record import Record
     from releasecheck.model.score import JudgeAnswer, Score
 
 
@@ -162,34 +162,12 @@ class LedgerWriter(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Locator:
-    """Where a record is."""
-
-    file: int
-    """Index into the list of files that were read, in precedence order."""
-    offset: int
-    """Byte offset of its line."""
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerFile:
-    """One ledger file, opened for reading."""
-
-    name: str
-    """File name, for messages."""
-    header: FileHeader
-    torn: bool
-    """Whether a half-written last line was dropped."""
-    ended: bool
-    """Whether its `end` record is there and its digest holds."""
-    digest: str
-    """Purge-stable digest over its lines."""
-    records: int = field(default=0)
-
-
 class Progress(Protocol):
     """Told what happened; never asked."""
+
+    def begin(self, total: int) -> None:
+        """So many trials are to be done, over all shards of this process."""
+        ...
 
     def case_done(self, shard: int, done: int, total: int, failed: int) -> None:
         """One more trial of this shard has its output and scores on record."""

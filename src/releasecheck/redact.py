@@ -1,7 +1,8 @@
 """Secret values never leave the process: one redactor for records, logs and error texts.
 
-It knows the values of every variable that the config names, in the forms they travel in (plain,
-JSON-escaped, URL-encoded, Base64), and replaces each by `[redacted:NAME]`.
+It knows the values of every variable that the config names, and the credentials in addresses (see
+`credentials`), in the forms they travel in (plain, JSON-escaped, URL-encoded, Base64), and replaces each
+by `[redacted:NAME]`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from urllib.parse import quote, quote_plus
 from releasecheck.canonical import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from releasecheck.canonical import Json
 
@@ -27,8 +28,10 @@ SHORTEST: Final = 8
 class Redactor:
     """Replaces secret values in texts and JSON values; without secrets it costs nothing."""
 
-    def __init__(self, secrets: Mapping[str, str]) -> None:
-        """Take the secrets by the name of their variable."""
+    def __init__(
+        self, secrets: Mapping[str, str], parts: Mapping[str, Collection[str]] | None = None
+    ) -> None:
+        """Take the secrets, and parts of values that are secret too, by the name of their variable."""
         forms: dict[str, str] = {}
         short: list[str] = []
         for name, raw in sorted(secrets.items()):
@@ -40,8 +43,12 @@ class Redactor:
                 continue
             for form in _forms(value):
                 forms.setdefault(form, name)
+        for name, values in sorted((parts or {}).items()):
+            for value in sorted(values):
+                for form in _forms(value):
+                    forms.setdefault(form, name)
         self.too_short: tuple[str, ...] = tuple(short)
-        """Names whose values are too short to redact safely; said once in the scorecard."""
+        """Names whose values are too short to redact safely; said in a note when a run starts."""
         self._names = forms
         # Longest first, so that a form inside another one does not leave the rest standing.
         ordered = sorted(forms, key=len, reverse=True)

@@ -56,13 +56,9 @@ def check_coverage(
 
 def applies(when: When | None, case: Case) -> bool:
     """Whether a judge with this `when` has something to say about the case."""
-    if when is None:
-        return True
-    if when.tags is not None and not set(when.tags) & set(case.tags):
-        return False
-    if when.split is not None and when.split not in {"all", case.split}:
-        return False
-    return when.has is None or case.expected is not None
+    return when is None or when.admits(
+        case.tags, case.split, has_expected=case.expected is not None
+    )
 
 
 class _Cover:

@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from releasecheck.model.suite import BUILTIN_METRICS, RankJudge, SimilarityJudge, YesNoJudge
-from releasecheck.stats import column, has_pass_mark
+from releasecheck.model.suite import (
+    BUILTIN_METRICS,
+    RankJudge,
+    SimilarityJudge,
+    YesNoJudge,
+    has_pass_mark,
+)
+from releasecheck.stats import column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from releasecheck.model.plan import Plan, PlannedJudge
-    from releasecheck.model.suite import GateSpec, When
+    from releasecheck.model.suite import GateSpec
     from releasecheck.model.table import CaseRow, Flags, ScoreTable
     from releasecheck.stats import Column
 
@@ -105,9 +111,7 @@ class Subject:
     def applies_to_any(self, cases: Iterable[CaseRow]) -> bool:
         """Whether the judge's own `when` leaves any of these cases, as far as tags and split say."""
         when = None if self.judge is None else self.judge.spec.when
-        return when is None or any(_applies(when, row) for row in cases)
-
-
-def _applies(when: When, row: CaseRow) -> bool:
-    tagged = when.tags is None or not frozenset(when.tags).isdisjoint(row.tags)
-    return tagged and when.split in {None, row.split}
+        # A row does not say whether its case names an `expected`, so that much is assumed.
+        return when is None or any(
+            when.admits(row.tags, row.split, has_expected=True) for row in cases
+        )

@@ -6,6 +6,7 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from releasecheck.credentials import redactor_of
 from releasecheck.errors import ConfigError, EnvironmentMissing, Problem
 from releasecheck.judges.checks import read_schema, spec_problems
 from releasecheck.judges.wrap import WrappedJudge
@@ -20,8 +21,7 @@ from releasecheck.model.suite import (
     RegexJudge,
     SimilarityJudge,
 )
-from releasecheck.redact import Redactor
-from releasecheck.references import references_in, resolve, resolve_text
+from releasecheck.references import resolve, resolve_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from releasecheck.model.plan import PlannedJudge
     from releasecheck.model.suite import Judge as JudgeSpec
     from releasecheck.ports import Clock, Judge
+    from releasecheck.redact import Redactor
     from releasecheck.transport.process import Program
     from releasecheck.transport.pyworker import PythonWorker
 
@@ -72,8 +73,7 @@ def check_judge(
     problems = spec_problems(spec, root)
     if problems or not isinstance(spec, PythonJudge | CommandJudge):
         return problems
-    names = {reference.name for reference in references_in(spec.model_dump(mode="json"))}
-    redactor = Redactor({name: environment[name] for name in names if name in environment})
+    redactor = redactor_of([spec.model_dump(mode="json", by_alias=True)], environment)
     opener = _Opener(root, environment, redactor)
     try:
         message = opener.trouble(spec)

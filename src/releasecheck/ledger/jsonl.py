@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 from codecs import BOM_UTF8
+from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Final
 
 from typing_extensions import override
@@ -380,7 +381,8 @@ def purge_file(path: Path, keep: Callable[[OutputRecord], bool], *, texts: bool)
         message = f"{path}: cannot remove outputs from the ledger: {error.strerror}"
         raise InfrastructureError(message) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # the error to be told is the one before
+            temporary.unlink(missing_ok=True)
     return removed
 
 

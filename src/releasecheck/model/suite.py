@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -19,6 +19,9 @@ from releasecheck.model.base import (
     Texts,
     Written,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 BUILTIN_METRICS = ("latency_ms", "cost_usd", "tokens", "target_errors")
 """Metrics measured by the runner itself; judges may not take these ids."""
@@ -186,6 +189,14 @@ class When(Written):
             message = "`when` needs one of tags, split or has"
             raise ValueError(message)
         return self
+
+    def admits(self, tags: Collection[str], split: str, *, has_expected: bool) -> bool:
+        """Whether a case with these tags, in this split, is one of those that are meant."""
+        return (
+            (self.tags is None or not frozenset(self.tags).isdisjoint(tags))
+            and self.split in {None, "all", split}
+            and (self.has is None or has_expected)
+        )
 
 
 class JudgeBase(Written):

@@ -200,6 +200,7 @@ async def execute_shard(
     world: World,
     tools: Tools,
     *,
+    recorded: Recorded | None = None,
     until: float | None = None,
     spent: Spent | None = None,
     cost_usd: float | None = None,
@@ -211,8 +212,9 @@ async def execute_shard(
         request: which shard, and where its records are.
         world: clock, environment, progress, stop.
         tools: target and judges, open.
+        recorded: what is on record, where the caller has merged it; None merges the shard's own files.
         until: monotonic time after which no further batch starts.
-        spent: what the run has cost so far, shared by the shards of a process.
+        spent: what the run has cost so far, shared by the shards of a process; None counts this shard's.
         cost_usd: what it may cost.
 
     Raises:
@@ -225,7 +227,7 @@ async def execute_shard(
         message = f"there is no shard {request.index}; the plan has 0 to {len(plan.shards) - 1}"
         raise UsageError(message)
     paths = _earlier_files(request)
-    recorded = merge_files(folder, paths)
+    recorded = recorded or merge_files(folder, paths)
     own = _own_cases(folder, request.index)
     total = int(np.count_nonzero(open_trials(recorded, request.judges)[own]))
     attempts = [int(found[2]) for path in paths if (found := _of_shard(path, request.index))]
@@ -234,8 +236,7 @@ async def execute_shard(
         return ShardDone(request.index, None, None, Tally(), 0, None)
     attempt = request.attempt or max(attempts, default=0) + 1
     path = request.results / shard_file_name(request.index, attempt)
-    spent = spent or Spent()
-    spent.cost_usd += _cost_so_far(recorded, own)
+    spent = spent or Spent(cost_so_far(recorded, own))
     writer = JsonlWriter(
         path, header_of(plan, world, request.index, attempt, request.approved_by), world.clock
     )
@@ -336,7 +337,8 @@ def _open_pairs(recorded: Recorded, own: Indices, asked: JudgesAsked) -> int:
     return int(np.count_nonzero(mendable))
 
 
-def _cost_so_far(recorded: Recorded, own: Indices) -> float:
+def cost_so_far(recorded: Recorded, own: Indices) -> float:
+    """What the records of some cases say they have cost, in USD."""
     target = np.nansum(recorded.merged.table.cost_usd[own]) if len(own) else 0.0
     judges = np.nansum(recorded.merged.judge_usage[own][..., 0]) if len(own) else 0.0
     total = float(target) + float(judges)

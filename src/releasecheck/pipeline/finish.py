@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -28,12 +27,12 @@ from releasecheck.pipeline.execute import (
     open_tools,
     run_recording,
 )
-from releasecheck.pipeline.files import file_digest
+from releasecheck.pipeline.files import file_digest, write_whole
 from releasecheck.pipeline.folders import LEDGER_FILE, Bundle, ledger_files, open_plan
 from releasecheck.pipeline.remaining import Recorded, merge_files, remaining
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -148,7 +147,8 @@ def _own_results(bundle: Bundle, folder: PlanFolder) -> list[Path]:
     own = [bundle.results] if bundle.results.is_dir() else []
     if not bundle.exists():
         return own
-    held = open_plan(bundle.plan).plan
+    same = bundle.plan.resolve() == folder.path.resolve()
+    held = folder.plan if same else open_plan(bundle.plan).plan
     if (held.run_id, held.plan_digest) != (folder.plan.run_id, folder.plan.plan_digest):
         message = (
             f"{bundle.path}: it holds another run ({held.run_id}); name an empty folder with --out"
@@ -268,7 +268,9 @@ def _copy_tree(source: Path, target: Path) -> None:
 
 
 def _copy_file(source: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name}.new")
-    shutil.copyfile(source, temporary)
-    temporary.replace(target)
+    def chunks() -> Iterator[bytes]:
+        with source.open("rb") as file:
+            while chunk := file.read(1 << 20):
+                yield chunk
+
+    write_whole(target, chunks())

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from releasecheck.credentials import redactor_of, secret_names
 from releasecheck.engine import Stop
-from releasecheck.redact import Redactor
-from releasecheck.references import PORT, references_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from releasecheck.canonical import Json
     from releasecheck.model.plan import Plan
     from releasecheck.ports import Clock, Progress
+    from releasecheck.redact import Redactor
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +34,14 @@ class World:
     """Operating system, Python and package versions, for the manifest."""
 
     def redactor(self, plan: Plan) -> Redactor:
-        """Knows the value of every variable that the plan's target and judges name."""
-        names = self.secret_names(plan)
-        return Redactor(
-            {name: self.environment[name] for name in names if name in self.environment}
-        )
+        """Knows every variable that the plan's target and judges name, and credentials in addresses."""
+        return redactor_of(_specs(plan), self.environment)
 
     def secret_names(self, plan: Plan) -> tuple[str, ...]:
         """Names of the variables whose values are removed from every record."""
-        specs = [plan.target.model_dump(mode="json", by_alias=True)]
-        specs += [judge.spec.model_dump(mode="json", by_alias=True) for judge in plan.judges]
-        return tuple(sorted({reference.name for reference in references_in(specs)} - {PORT}))
+        return secret_names(_specs(plan), self.environment)
+
+
+def _specs(plan: Plan) -> list[Json]:
+    specs = [plan.target, *(judge.spec for judge in plan.judges)]
+    return [spec.model_dump(mode="json", by_alias=True) for spec in specs]

@@ -45,7 +45,7 @@ _CODES: Final[tuple[tuple[type[BaseException], str, FailureClass], ...]] = (
     (OSError, "io_error", "infra"),
 )
 _TODO: Final[dict[str, str]] = {
-    "config": "Repair what the message names and run the command again; nothing was called.",
+    "config": "Repair what the message names and run the command again; what was recorded is kept.",
     "untrusted": (
         "Get the original files again (plan, results, baseline) and run `releasecheck finish` once more; "
         "nothing was decided from these."

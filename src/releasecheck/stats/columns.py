@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from releasecheck.model.suite import YesNoJudge
 from releasecheck.model.table import (
     ANSWERED,
     FAILED,
@@ -132,11 +131,6 @@ def rows_of(table: ScoreTable, split: str) -> Indices:
 def judge_specs(plan: Measurable) -> dict[str, Judge]:
     """The plan's judges by id."""
     return {judge.id: judge.spec for judge in plan.judges}
-
-
-def has_pass_mark(spec: Judge) -> bool:
-    """Whether a value of this judge passes or fails: yes/no judges always, others by `pass_at`."""
-    return isinstance(spec, YesNoJudge) or spec.pass_at is not None
 
 
 def verdicts(col: Column, pass_rule: str) -> Codes:

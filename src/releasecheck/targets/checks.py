@@ -6,10 +6,10 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from releasecheck.credentials import redactor_of
 from releasecheck.errors import ConfigError, EnvironmentMissing, Problem
 from releasecheck.model.suite import CommandTarget, HttpTarget, OpenAITarget, PythonTarget
-from releasecheck.redact import Redactor
-from releasecheck.references import references_in, resolve, resolve_text
+from releasecheck.references import resolve, resolve_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,8 +29,7 @@ def check_target(
     problems = [*_templates(spec), *_expressions(spec)]
     if problems or root is None:
         return problems
-    names = {found.name for found in references_in(spec.model_dump(mode="json"))}
-    redactor = Redactor({name: environment[name] for name in names if name in environment})
+    redactor = redactor_of([spec.model_dump(mode="json", by_alias=True)], environment)
     try:
         found = list(_programs(spec, root, environment))
     except EnvironmentMissing:

@@ -101,7 +101,15 @@ def _named(environment: Mapping[str, str], *names: str) -> tuple[str, str]:
 def _proxy_address(name: str, address: str) -> str:
     if "://" not in address:
         address = "http://" + address
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+        _ = parts.port
+    except ValueError:  # its words may quote the password
+        message = (
+            f"the environment variable {name} holds no address of a proxy; expected "
+            "http://host:port, with special characters in a password encoded as %40 and the like"
+        )
+        raise ConfigError([Problem(message)]) from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
         message = (
             f"the environment variable {name} names a proxy of the kind {parts.scheme!r}; expected "

@@ -57,8 +57,28 @@ def httpx_errors() -> Iterator[None]:
     except Exception as error:
         for theirs, ours in _MEANS:
             if isinstance(error, theirs):
-                raise ours(str(error) or type(error).__name__) from error
+                raise ours(_said(error)) from error
         raise
+
+
+def _said(error: Exception) -> str:
+    """Its words. Those that quote a whole address, with a proxy's password in it, are our own."""
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        proxy = _origin(error.request_info.real_url)
+        return f"the proxy {proxy} answered {error.status} {error.message}".rstrip()
+    if isinstance(error, aiohttp.ClientResponseError):
+        return error.message or type(error).__name__
+    if isinstance(error, aiohttp.InvalidURL):
+        return f"{_origin(error.url)} is no address that can be asked"
+    return str(error) or type(error).__name__
+
+
+def _origin(address: str | URL) -> str:
+    try:
+        url = URL(address)
+        return str(url.origin())
+    except ValueError:
+        return "the address"
 
 
 @lru_cache(maxsize=256)

@@ -43,7 +43,8 @@ def git_state(folder: Path) -> GitState | None:
     return GitState(
         commit=commit.decode().strip(),
         ref=None if ref is None else ref.decode().strip(),
-        dirty=bool(changed and changed.strip()),
+        # What git could not tell is taken for changed: a clean tree must be known to be clean.
+        dirty=changed is None or bool(changed.strip()),
     )
 
 
@@ -87,7 +88,19 @@ def _digests_at(
         raise UsageError(message)
     with tempfile.TemporaryDirectory() as folder:
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-            tar.extractall(folder, filter="data")
+            _extract(tar, folder)
         there = Path(folder) / root.relative_to(top.resolve()) / config.name
         _, cases = read_suite(there, profile)
     return frozenset(case.digest for case in cases)
+
+
+def _extract(tar: tarfile.TarFile, folder: str) -> None:
+    """Unpack an archive that git wrote; links and devices are no dataset files."""
+    files = [member for member in tar if member.isreg() or member.isdir()]
+    if hasattr(tarfile, "data_filter"):  # from Python 3.11.4 on
+        tar.extractall(folder, members=files, filter="data")
+        return
+    root = Path(folder).resolve()
+    for member in files:
+        if (root / member.name).resolve().is_relative_to(root):
+            tar.extract(member, folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING, Final, TextIO
 
 from typing_extensions import override
@@ -26,7 +27,12 @@ class ConsoleProgress(Progress):
         self._every = LIVE_EVERY_S if live else PLAIN_EVERY_S
         self._started = self._last = clock.monotonic()
         self._shards: dict[int, tuple[int, int, int]] = {}
+        self._total: int | None = None
         self._width = 0
+
+    @override
+    def begin(self, total: int) -> None:
+        self._total = total
 
     @override
     def case_done(self, shard: int, done: int, total: int, failed: int) -> None:
@@ -53,7 +59,8 @@ class ConsoleProgress(Progress):
 
     def _status(self, now: float) -> str:
         done = sum(entry[0] for entry in self._shards.values())
-        total = sum(entry[1] for entry in self._shards.values())
+        started = sum(entry[1] for entry in self._shards.values())
+        total = started if self._total is None else self._total
         failed = sum(entry[2] for entry in self._shards.values())
         spent = max(now - self._started, 1e-9)
         rate = done / spent
@@ -64,6 +71,7 @@ class ConsoleProgress(Progress):
 
     def _line(self, text: str) -> None:
         if self._live:
+            text = text[: shutil.get_terminal_size().columns - 1]
             self._stream.write("\r" + text.ljust(self._width))
             self._width = len(text)
         else:

@@ -8,25 +8,34 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 from filelock import FileLock, Timeout
 
 from releasecheck.canonical import dump_document
 from releasecheck.drivers.local.signals import leaving_on_interrupt, stopping_on_signals
 from releasecheck.engine import Spent
-from releasecheck.errors import InfrastructureError, Interrupted, NotResumable, UsageError
+from releasecheck.errors import (
+    InfrastructureError,
+    Interrupted,
+    NotResumable,
+    ReleaseCheckError,
+    UsageError,
+)
 from releasecheck.pipeline.execute import (
     ShardDone,
     ShardRequest,
     check_approval,
+    cost_so_far,
     execute_shard,
     limits_of,
     open_tools,
 )
 from releasecheck.pipeline.files import write_whole
 from releasecheck.pipeline.finish import FinishRequest, finish, is_expired
-from releasecheck.pipeline.folders import Bundle, find_root, open_bundle, open_plan
+from releasecheck.pipeline.folders import Bundle, find_root, ledger_files, open_bundle, open_plan
 from releasecheck.pipeline.freezing import make_plan
 from releasecheck.pipeline.preflight import preflight
+from releasecheck.pipeline.remaining import merge_files, open_trials
 from releasecheck.publish import build_failure
 
 if TYPE_CHECKING:
@@ -105,6 +114,8 @@ def _plan_into(
     try:
         planned = make_plan(request, world, waiting_room, check=preflight, placed_at=bundle.plan)
         check_approval(planned.plan, options.approved_by)
+        for problem in planned.loaded.notes:
+            world.progress.note(f"note: {problem}")
     except BaseException:
         shutil.rmtree(waiting_room, ignore_errors=True)
         raise
@@ -176,7 +187,12 @@ async def run_shards(
     limits = limits_of(plan, None)
     seconds = [limit for limit in (options.time_budget_s, limits.time_s) if limit is not None]
     until = world.clock.monotonic() + min(seconds) if seconds else None
-    spent, gate = Spent(), asyncio.Semaphore(SHARDS_AT_ONCE)
+    # Merged once, before anything is timed: what is on record, what it cost, what is left.
+    paths = ledger_files([bundle.results]) if bundle.results.is_dir() else []
+    recorded = merge_files(folder, paths)
+    spent = Spent(cost_so_far(recorded, np.arange(plan.cases)))
+    world.progress.begin(int(np.count_nonzero(open_trials(recorded, "all"))))
+    gate = asyncio.Semaphore(SHARDS_AT_ONCE)
 
     async with open_tools(folder, world, "all", shard=None, logs=bundle.results) as tools:
 
@@ -187,6 +203,7 @@ async def run_shards(
                     ShardRequest(index, bundle.results, approved_by=options.approved_by),
                     world,
                     tools,
+                    recorded=recorded,
                     until=until,
                     spent=spent,
                     cost_usd=limits.cost_usd,
@@ -292,7 +309,21 @@ def failure_recorded(bundle: Bundle, folder: PlanFolder, world: World) -> Iterat
             at.stage,
             now=world.clock.now(),
             plan=folder.plan,
+            recorded=_on_record(bundle, folder),
             redactor=world.redactor(folder.plan),
         )
         write_whole(bundle.path / "failure.json", [dump_document(document)])
         raise
+
+
+def _on_record(bundle: Bundle, folder: PlanFolder) -> dict[str, int]:
+    """How much the ledger holds, as far as it can be read."""
+    try:
+        merged = merge_files(folder, ledger_files([bundle.results])).merged
+    except ReleaseCheckError:
+        return {"expected_pairs": folder.plan.pairs}
+    return {
+        "outputs": int(np.count_nonzero(merged.table.target)),
+        "recorded_pairs": merged.recorded_pairs,
+        "expected_pairs": folder.plan.pairs,
+    }
