@@ -77,7 +77,7 @@ def test_main__streams_are_utf8_under_any_locale(settings: dict[str, str]) -> No
         command(body), capture_output=True, check=False, env=environment(**settings)
     )
     assert done.stdout.split() == ["✅".encode(), "你".encode(), rb"\ud83d"]
-    assert done.stderr.split() == [b"releasecheck:", "✅".encode(), "你".encode(), rb"\ud83d"]
+    assert done.stderr.split() == [b"releasecheck:", "✅".encode(), "你".encode(), rb"\u{d83d}"]
     assert done.returncode == 3
 
 
