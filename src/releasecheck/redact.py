@@ -44,6 +44,8 @@ class Redactor:
             for form in _forms(value):
                 forms.setdefault(form, name)
         for name, values in sorted((parts or {}).items()):
+            if name not in short and any(0 < len(value) < SHORTEST for value in values):
+                short.append(name)
             for value in sorted(values):
                 for form in _forms(value):
                     forms.setdefault(form, name)
@@ -98,7 +100,10 @@ def _forms(value: str) -> set[str]:
 
 
 def _url_forms(data: bytes) -> set[str]:
-    forms = {quote(data, safe=""), quote(data), quote_plus(data)}
+    # What an address need not encode, libraries leave as it is: in user-info, in a path, in a query.
+    delimiters = "!$&'()*+,;="
+    kept = ("", "/", delimiters, delimiters + ":", delimiters + ":@/", delimiters + ":@/?")
+    forms = {quote_plus(data), *(quote(data, safe=safe) for safe in kept)}
     return forms | {_ESCAPE.sub(lambda match: match[0].lower(), form) for form in forms}
 
 

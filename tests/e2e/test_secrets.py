@@ -6,11 +6,14 @@ import base64
 import html
 import json
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus
 
 import pytest
+from typing_extensions import override
 
 from tests.e2e.suites import (
     Answers,
@@ -26,6 +29,8 @@ from tests.e2e.suites import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.e2e.program import Done, Program
 
 CANARY = 'FAKE-not-a-secret/+="quoted"&<tag>'
@@ -40,6 +45,7 @@ def forms(secret: str) -> set[bytes]:
     texts = {secret, escaped, escaped.replace("/", "\\/"), json.dumps(escaped)[1:-1]}
     texts |= {repr(secret)[1:-1], html.escape(secret), html.escape(escaped)}
     texts |= {quote(secret), quote(secret, safe=""), quote_plus(secret), secret.encode().hex()}
+    texts.add(quote(secret, safe="!$&'()*+,;="))  # as an address may hold it
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         texts.add(encode(data).decode().rstrip("="))
         # Behind `user:` and the like it begins at another of three offsets.
@@ -124,9 +130,7 @@ def test_http__no_file_and_no_line(tmp_path: Path, program: Program, answers: An
     assert json.loads(sent.body)["token"] == CANARY
     outputs = [line for line in ledger(suite.out) if line["record"] == "output"]
     assert all("[redacted:RC_E2E_TOKEN]" in json.dumps(line) for line in outputs[:1])
-    assert document(suite.out / "manifest.json")["redactions"] == sorted(NAMES)[::-1] or sorted(
-        NAMES
-    )
+    assert document(suite.out / "manifest.json")["redactions"] == sorted(NAMES)
 
 
 PYTHON = """\
@@ -204,6 +208,76 @@ def test_programs__no_file_and_no_line(tmp_path: Path, program: Program, answers
     assert "no access with [redacted:RC_E2E_TOKEN]" in died.err
     assert (started.out / "failure.json").exists()
     assert leaks(started.out, streams=(died,)) == []
+
+
+class _Refusing(BaseHTTPRequestHandler):
+    """A proxy that lets nobody through, and repeats what it was told."""
+
+    def do_POST(self) -> None:
+        """Refuse a call."""
+        told = self.headers.get("proxy-authorization", "nothing").encode()
+        self.send_response(407, "Who are you")
+        self.send_header("content-length", str(len(told)))
+        self.end_headers()
+        self.wfile.write(told)
+
+    def do_CONNECT(self) -> None:
+        """Refuse a tunnel."""
+        self.do_POST()
+
+    @override
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def refusing() -> Iterator[int]:
+    """The port of a proxy that answers 407."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Refusing) as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        yield server.server_address[1]
+        server.shutdown()
+
+
+@pytest.mark.parametrize("variable", ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "HTTP_PROXY"])
+def test_proxy__its_password_is_in_no_file_and_no_line(
+    tmp_path: Path, program: Program, answers: Answers, refusing: int, variable: str
+) -> None:
+    """No suite names the variable, and the proxy's refusal quotes its whole address (G-24, B122)."""
+    scheme = "http" if variable == "HTTP_PROXY" else "https"
+    suite = http_suite(tmp_path, answers, 2, target={"url": f"{scheme}://target.invalid/answer"})
+    env = {variable: f"http://user:{quote(CANARY, safe='')}@127.0.0.1:{refusing}"}
+    done = program("run", suite.path, cwd=tmp_path, env=env)
+    assert done.code == 2, done
+    said = ledger(suite.out)[1]["failure"]["message"]
+    proxy = f"http://127.0.0.1:{refusing} answered 407 Who are you"
+    assert said.endswith(f": the proxy {proxy}" if scheme == "https" else "[redacted:HTTP_PROXY]")
+    assert leaks(suite.out, streams=(done,)) == []
+    assert document(suite.out / "manifest.json")["redactions"] == [variable]
+
+
+@pytest.mark.parametrize("port", ["none", "99999"])
+def test_proxy__that_is_no_address(
+    tmp_path: Path, program: Program, answers: Answers, port: str
+) -> None:
+    """Said before the first call, by the variable's name alone."""
+    suite = http_suite(tmp_path, answers, 2, target={"url": "https://target.invalid/answer"})
+    env = {"HTTPS_PROXY": f"http://user:{quote(CANARY, safe='')}@127.0.0.1:{port}"}
+    done = program("run", suite.path, cwd=tmp_path, env=env)
+    assert done.code == 3, done
+    assert "HTTPS_PROXY" in done.err
+    assert leaks(*(folder for folder in [suite.out] if folder.exists()), streams=(done,)) == []
+
+
+def test_proxy__its_password_in_the_words_of_a_program(tmp_path: Path, program: Program) -> None:
+    """Programs inherit the environment; what they say of it is redacted."""
+    body = 'raise OSError("no way through " + os.environ["HTTPS_PROXY"])'
+    suite = python_suite(tmp_path, 2, body, target={"retries": 0})
+    env = {"HTTPS_PROXY": f"http://user:{quote(CANARY, safe='')}@127.0.0.1:9"}
+    done = program("run", suite.path, cwd=tmp_path, env=env)
+    assert done.code == 2, done
+    assert "no way through http://[redacted:HTTPS_PROXY]@127" in json.dumps(ledger(suite.out))
+    assert leaks(suite.out, streams=(done,)) == []
 
 
 @pytest.mark.parametrize("value", ["a", "pass"])

@@ -17,6 +17,7 @@ from tests.strategies import json_values, texts
 
 CANARY = 'c4n4ry/+"val\\ue= 7\u00e9!~?~?>'
 MARK = "[redacted:TOKEN]"
+DELIMITERS = "!$&'()*+,;="
 secrets = st.text(
     st.characters(min_codepoint=33, exclude_categories=["Cs", "Z", "Cc"]),
     min_size=SHORTEST,
@@ -37,6 +38,8 @@ secrets = st.text(
         f"https://host/?key={quote(CANARY)}&x=1",
         f"https://host/?key={quote(CANARY, safe='')}&x=1",
         f"https://host/?key={quote_plus(CANARY)}&x=1",
+        f"https://user:{quote(CANARY, safe=DELIMITERS)}@host/",
+        f"https://host/?key={quote(CANARY, safe=DELIMITERS + ':@/?')}#x",
         base64.b64encode(CANARY.encode()).decode(),
         base64.urlsafe_b64encode(CANARY.encode()).decode(),
         quote(base64.b64encode(CANARY.encode()).decode(), safe=""),
