@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -23,8 +23,28 @@ if TYPE_CHECKING:
 Search: TypeAlias = Callable[[Any], Any]
 SURROGATES: Final = "surrogates_replaced"
 BYTES: Final = "bytes_replaced"
+CHARSET: Final = "charset_unknown"
 USAGE: Final = "usage_unreadable"
 LONGEST_TRACE_ID: Final = 200
+_UNDER_THEIR_NAME: Final = """
+    utf-8 utf-16 utf-16le utf-16be utf-32 utf-32le utf-32be shift-jis iso-2022-jp euc-jp euc-kr gb18030
+    big5 big5-hkscs koi8-r koi8-u macintosh cp437 cp850 cp866 cp932 cp949
+""".split()
+CHARSETS: Final[Mapping[str, str]] = {
+    **{name: name for name in _UNDER_THEIR_NAME},
+    # ISO 8859-12 was never made.
+    **{f"iso-8859-{part}": f"iso-8859-{part}" for part in (*range(1, 12), *range(13, 17))},
+    **{f"cp{number}": f"cp{number}" for number in range(1250, 1259)},
+    **{f"windows-{number}": f"cp{number}" for number in (874, *range(1250, 1259))},
+    **dict.fromkeys(("utf8", "us-ascii", "ascii"), "utf-8"),
+    **dict.fromkeys(("latin-1", "latin1", "iso8859-1"), "iso-8859-1"),
+    **dict.fromkeys(("gb2312", "gbk", "x-gbk", "euc-cn"), "gb18030"),
+    **dict.fromkeys(("sjis", "x-sjis"), "shift-jis"),
+    "windows-31j": "cp932",
+    "ks-c-5601-1987": "cp949",
+}
+"""Python's name for each charset that is read. A codec of Python's own choice by a name from outside
+may unpack, escape or raise."""
 _SIMPLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 _ESCAPED_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -54,15 +74,14 @@ def read_json(data: bytes) -> Read:
 
 
 def read_text(data: bytes, charset: str = "utf-8") -> Read:
-    """Read text; bytes that are none are replaced and noted."""
+    """Read text; bytes that are none are replaced and noted, and so is a charset that is not read."""
     data = data.removeprefix(b"\xef\xbb\xbf")
+    codec = CHARSETS.get(charset.strip().lower().replace("_", "-"))
+    notes: tuple[str, ...] = () if codec else (CHARSET,)
     try:
-        text = data.decode(charset)
-        notes: tuple[str, ...] = ()
+        text = data.decode(codec or "utf-8")
     except UnicodeDecodeError:
-        text, notes = data.decode(charset, "replace"), (BYTES,)
-    except LookupError:
-        return read_text(data)
+        text, notes = data.decode(codec or "utf-8", "replace"), (*notes, BYTES)
     cleaned = clean_text(text)
     return Read(cleaned, notes if cleaned == text else (*notes, SURROGATES))
 

@@ -11,7 +11,15 @@ from releasecheck.canonical import JsonProblem, dump_line
 from releasecheck.errors import ConfigError
 from releasecheck.model.record import NO_USAGE, Usage
 from releasecheck.model.suite import UsagePaths
-from releasecheck.targets.reading import UsageReader, add, read_json, read_text, search, trace_id
+from releasecheck.targets.reading import (
+    CHARSETS,
+    UsageReader,
+    add,
+    read_json,
+    read_text,
+    search,
+    trace_id,
+)
 from tests.strategies import json_values
 
 
@@ -56,7 +64,17 @@ def test_read_json__refuses_what_other_readers_refuse(data: bytes) -> None:
         (b"caf\xc3\xa9", "utf-8", "café", ()),
         (b"caf\xe9", "latin-1", "café", ()),
         (b"caf\xe9", "utf-8", "caf\ufffd", ("bytes_replaced",)),
-        (b"caf\xc3\xa9", "no-such-charset", "café", ()),
+        (b"caf\xc3\xa9", "no-such-charset", "café", ("charset_unknown",)),
+        (b"caf\xe9", "no-such-charset", "caf\ufffd", ("charset_unknown", "bytes_replaced")),
+        (b"caf\xe9", "ISO_8859-1", "café", ()),
+        (b"caf\xe9", "Windows-1252", "café", ()),
+        ("blå".encode("utf-16"), "utf-16", "blå", ()),
+        ("日本".encode("shift_jis"), "Shift_JIS", "日本", ()),
+        ("日本".encode("euc_jp"), "euc-jp", "日本", ()),
+        ("中文".encode("gb18030"), "gb2312", "中文", ()),
+        ("中文".encode("big5"), "big5", "中文", ()),
+        ("чай".encode("koi8-r"), "koi8-r", "чай", ()),
+        (b"\x00", "utf-16", "\ufffd", ("bytes_replaced",)),
         (b"\xef\xbb\xbfx", "utf-8", "x", ()),
         (b"", "utf-8", "", ()),
     ],
@@ -66,6 +84,25 @@ def test_read_text__any_bytes_become_a_text(
 ) -> None:
     read = read_text(data, charset)
     assert (read.value, read.notes) == (text, notes)
+
+
+@pytest.mark.parametrize(
+    "charset",
+    ["undefined", "idna", "punycode", "hex", "zlib", "base64", "bz2", "rot13", "quopri", "utf-7",
+     "unicode_escape", "raw_unicode_escape", "mbcs", "oem", "charmap", "a\0b", "x" * 5000, "\ud800",
+     "ut\u017f-8", ""],
+)  # fmt: skip
+def test_read_text__a_stranger_chooses_no_codec(charset: str) -> None:
+    """B40: a name from a header is looked up in our own list; what is not in it is read as UTF-8."""
+    read = read_text(b"xn--caf\xc3\xa9 \\x41\xff", charset)
+    assert read.value == "xn--café \\x41\ufffd"
+    assert read.notes == ("charset_unknown", "bytes_replaced")
+
+
+def test_charsets__all_exist_and_replace_what_they_cannot_read() -> None:
+    for codec in CHARSETS.values():
+        assert isinstance(bytes(range(256)).decode(codec, "replace"), str)
+        assert isinstance("a".encode(codec).decode(codec), str)
 
 
 @pytest.mark.parametrize(
