@@ -327,7 +327,8 @@ def test_reader__a_record_glued_to_a_stump_is_corruption(path: Path, cut: int) -
         b"   ",
         b"null",
         b"[]",
-        b'{"record":"output"} {"record":"output"}',
+        dump_line(late().to_json()).strip() + b" " + dump_line(late().to_json()).strip(),
+        dump_line(late().to_json()).strip() + b"}",
         b'{"record":"output","case":"caf\xc3"}',
         b"{}",
         b'{"record":"other"}',
@@ -595,6 +596,25 @@ def test_purge_file__without_texts_only_outputs_go(path: Path) -> None:
     purge_file(path, lambda record: record.case == "c1", texts=False)
     after = path.read_bytes().splitlines()
     assert [index for index, (a, b) in enumerate(zip(before, after, strict=True)) if a != b] == [1]
+
+
+def test_purge_file__leaves_lines_alone_that_hold_nothing_to_remove(path: Path) -> None:
+    """Written by another program, with other white space: purging is no reason to break its digest."""
+    lines = parsed(write(path, *SAID))
+    texts = [json.dumps(line, sort_keys=True, ensure_ascii=False) for line in lines[:-1]]
+    state = hashlib.sha256()
+    for text, line in zip(texts, lines, strict=False):
+        kept = purge_stable(line)
+        state.update(text.encode() + b"\n" if kept is line else dump_line(kept))
+    end = {**lines[-1], "digest": None}
+    del end["digest"]
+    state.update(dump_line(end))
+    end["digest"] = "sha256:" + state.hexdigest()
+    path.write_text("\n".join([*texts, json.dumps(end)]) + "\n", encoding="utf-8", newline="\n")
+    assert read(path) == SAID
+    assert purge_file(path, lambda _: False, texts=True) == 2
+    assert len(read(path)) == len(SAID)
+    assert path.read_text(encoding="utf-8").splitlines()[0] == texts[0]
 
 
 def test_purge_file__drops_a_torn_line(path: Path) -> None:
