@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Final, TypeAlias, get_args
 import numpy as np
 
 from releasecheck.model.scorecard import Metric
-from releasecheck.model.suite import BUILTIN_METRICS, Stat, has_pass_mark
+from releasecheck.model.suite import (
+    BUILTIN_METRICS,
+    RankJudge,
+    SimilarityJudge,
+    Stat,
+    YesNoJudge,
+    has_pass_mark,
+)
 from releasecheck.stats import (
     QUANTILES,
     Column,
@@ -99,6 +106,10 @@ class _Side:
             self.cut[key] = None if whole is None else whole.take(self.rows[split])
         return self.cut[key]
 
+    def is_share(self, metric: str) -> bool:
+        """Whether every value lies between 0 and 1 by the nature of its judge."""
+        return isinstance(self.specs.get(metric), YesNoJudge | SimilarityJudge | RankJudge)
+
     def pass_rule(self, metric: str) -> str:
         """How a case passes by this metric."""
         return self.specs[metric].pass_rule if metric in self.specs else "majority"
@@ -115,6 +126,9 @@ def _metric(wanted: Wanted, here: _Side, there: _Side | None, plan: Measurable) 
     before = there.column(metric, split) if there is not None else None
     baseline_value = aggregate(stat, before, rule) if before is not None else None
     interval = None if value is None else _interval(metric, stat, col, rule, plan.confidence)
+    if interval is not None and stat == "mean" and here.is_share(metric):
+        # No share lies outside of 0 to 1, and an interval that says so is only hard to believe.
+        interval = max(0.0, interval[0]), min(1.0, interval[1])
     return Metric(
         metric=metric,
         split=split,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from releasecheck.cli.output import document, say
+from releasecheck.scorecard.numbers import count
+from releasecheck.scorecard.verdict import next_steps
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,11 +21,14 @@ def show_scorecard(card: Scorecard, out: Path, *, as_json: bool) -> None:
     if as_json:
         document(card.model_dump(mode="json", by_alias=True))
         return
+    # A reason that speaks for a gate stands in that gate's own line below.
+    spoken = {f"{gate.id}: {gate.outcome}: {gate.reason}" for gate in card.gates}
     for line in card.reasons:
-        say(line)
+        if line not in spoken:
+            say(line)
     counts = card.counts
     say(
-        f"{counts.cases} cases, {counts.pairs} scores: {counts.scored} scored, "
+        f"{count(counts.cases, 'case')}, {count(counts.pairs, 'score')}: {counts.scored} scored, "
         f"{counts.not_applicable} not applicable, {counts.failed} failed, {counts.missing} missing"
         + (f", {counts.pending} pending" if counts.pending else "")
     )
@@ -36,6 +41,8 @@ def show_scorecard(card: Scorecard, out: Path, *, as_json: bool) -> None:
         _list_flips(f"newly passing ({judge})", flips.new_passes)
     for notice in card.notices:
         say(f"note: {notice}")
+    for step in next_steps(card):
+        say(f"next: {step}")
     say(f"scorecard: {out / 'scorecard.html'}")
 
 

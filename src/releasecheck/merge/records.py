@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from releasecheck.errors import ForeignRecord, Untrusted
 from releasecheck.model.record import (
     OUTPUT_LOST,
+    UNKNOWN_CODE,
     DeadlineRecord,
     LateRecord,
     OutputRecord,
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from releasecheck.model.plan import Plan
-    from releasecheck.model.record import FileHeader, Record
+    from releasecheck.model.record import Code, FileHeader, Record
     from releasecheck.model.table import CaseRow
 
 FIRST_REVISION: Final = 1
@@ -82,6 +83,8 @@ class FileSeen:
     """RFC 3339, of its header."""
     ended_at: str | None = None
     """RFC 3339, of its end record; None when it has none."""
+    code: Code = UNKNOWN_CODE
+    """What the target's code was when it was begun."""
 
 
 @dataclass(slots=True)
@@ -291,7 +294,7 @@ def read_all(
         count, unpurged = reader.read(source, index, header)
         found = FileSeen(
             source.name, header.shard, header.attempt, count, source.digest, source.ended, source.torn,
-            source.stopped, index, header.approved_by, header.started_at, source.ended_at,
+            source.stopped, index, header.approved_by, header.started_at, source.ended_at, header.code,
         )  # fmt: skip
         earlier = seen.get((header.shard, header.attempt))
         if earlier is not None:

@@ -49,6 +49,24 @@ NO_USAGE: Final = Usage()
 
 
 @dataclass(frozen=True, slots=True)
+class Code:
+    """What the target's code was when a file was begun, as far as that can be seen."""
+
+    commit: str | None = None
+    """Of the checkout; None outside of a repository."""
+    files: tuple[tuple[str, str], ...] = ()
+    """(name relative to the config, digest) of the target's own files."""
+
+    def to_json(self) -> dict[str, Json]:
+        """`{commit, files}`."""
+        return {"commit": self.commit, "files": dict(self.files)}
+
+
+UNKNOWN_CODE: Final = Code()
+"""Nothing could be seen."""
+
+
+@dataclass(frozen=True, slots=True)
 class FileHeader:
     """Line 1 of a ledger file."""
 
@@ -63,6 +81,7 @@ class FileHeader:
     tool: str
     approved_by: str | None = None
     """Who approved calling a target with irreversible effects."""
+    code: Code = UNKNOWN_CODE
 
     def to_json(self) -> dict[str, Json]:
         """The line."""
@@ -77,6 +96,7 @@ class FileHeader:
             "started_at": self.started_at,
             "tool": self.tool,
             "approved_by": self.approved_by,
+            "code": self.code.to_json(),
         }
 
 
@@ -313,6 +333,13 @@ def _usage(row: Mapping[str, Any]) -> Usage:
     return Usage(None if tokens is None else _whole(usage, "tokens", 0), _number(usage, "cost_usd"))
 
 
+def _code(row: Mapping[str, Any]) -> Code:
+    files = row.get("files") or {}
+    return Code(
+        _optional_text(row, "commit"), tuple(sorted((name, _text(files, name)) for name in files))
+    )
+
+
 def _read_header(row: Mapping[str, Any]) -> FileHeader:
     if row["schema"] != RESULTS_SCHEMA:
         message = (
@@ -328,6 +355,7 @@ def _read_header(row: Mapping[str, Any]) -> FileHeader:
         started_at=_text(row, "started_at"),
         tool=_text(row, "tool"),
         approved_by=_optional_text(row, "approved_by"),
+        code=_code(row.get("code") or {}),
     )
 
 

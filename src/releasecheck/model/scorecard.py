@@ -219,6 +219,8 @@ class Scorecard(Document):
     shards: Annotated[tuple[ShardSeen, ...], FromList] = ()
     conflicts: Annotated[tuple[Conflict, ...], FromList] = ()
     costs: Costs = Costs()
+    code_changed: tuple[str, ...] = ()
+    """What of the target's code differed between plan and records: the answers are of several versions."""
     notices: tuple[str, ...] = ()
     """What a reviewer must know besides: partial plan, dirty tree, secrets too short to redact."""
     revision: int = 1

@@ -278,6 +278,11 @@ def _check_promotable(files: BaselineFiles, accept: str | None) -> None:
         problem = "is not finalized; `releasecheck resume` carries it on"
     elif card.mode != "full":
         problem = f"is a {card.mode} run; only a full run may be a baseline"
+    elif card.code_changed:
+        problem = (
+            f"holds answers of several versions of the target ({', '.join(card.code_changed)} changed while "
+            "it was under way)"
+        )
     elif card.overridden:
         problem = "was overridden by a waiver; only a run that passes may be a baseline"
     elif card.verdict == "not_comparable" and not (accept or "").strip():

@@ -96,6 +96,7 @@ def decide_run(
         shards=_shards(plan, merged),
         conflicts=merged.conflicts,
         costs=_costs(merged),
+        code_changed=_code_changed(plan, merged),
         notices=_notices(plan, merged),
         created_at=now,
     )
@@ -241,8 +242,28 @@ def _whole(value: float | None) -> int | None:
     return None if value is None else int(value)
 
 
+def _code_changed(plan: Plan, merged: Merged) -> tuple[str, ...]:
+    """Files of the target, or the commit, that were not the same for all records."""
+    commits = {seen.code.commit for seen in merged.files}
+    if plan.git is not None:
+        commits.add(plan.git.commit)
+    commits.discard(None)
+    changed = ["the commit"] if len(commits) > 1 else []
+    digests: dict[str, set[str]] = {}
+    for seen in merged.files:
+        for name, found in seen.code.files:
+            digests.setdefault(name, set()).add(found)
+    return (*changed, *sorted(name for name, found in digests.items() if len(found) > 1))
+
+
 def _notices(plan: Plan, merged: Merged) -> tuple[str, ...]:
     found = []
+    changed = _code_changed(plan, merged)
+    if changed:
+        found.append(
+            f"the target's code changed while the run was under way ({', '.join(changed)}): its answers are "
+            "of several versions; never promoted - start a new run"
+        )
     if plan.mode != "full":
         found.append(
             f"partial: {plan.mode} ({plan.selection.asked}), {plan.cases} of {plan.selection.of} cases; "

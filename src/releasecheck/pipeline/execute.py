@@ -15,7 +15,7 @@ import numpy as np
 from releasecheck.engine import Limits, Shard, Spent, Tally, run_shard
 from releasecheck.errors import EnvironmentMissing, UsageError
 from releasecheck.ledger.jsonl import JsonlWriter, purge_file, shard_file_name
-from releasecheck.model.record import FileHeader, OutputRecord
+from releasecheck.model.record import UNKNOWN_CODE, Code, FileHeader, OutputRecord
 from releasecheck.model.table import ANSWERED
 from releasecheck.pipeline.files import write_whole
 from releasecheck.pipeline.folders import LEDGER_FILE, find_root, ledger_files
@@ -77,6 +77,8 @@ class Tools:
     judges: Mapping[str, Judge]
     redactor: Redactor
     workers: int
+    code: Code
+    """What the target's code is now."""
 
 
 def check_environment(plan: Plan, environment: Mapping[str, str], asked: JudgesAsked) -> None:
@@ -136,6 +138,7 @@ async def open_tools(
             f"the value of {name} is too short to be removed from outputs and messages"
         )
     root = find_root(folder, world.cwd)
+    code = code_of(folder, root, world)
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(open_client(world.environment))
         raw = Path(stack.enter_context(TemporaryDirectory(prefix="releasecheck-")))
@@ -166,7 +169,17 @@ async def open_tools(
                 log_folder=raw,
             )
             stack.push_async_callback(target.aclose)
-        yield Tools(target, judges, redactor, limits.concurrency)
+        yield Tools(target, judges, redactor, limits.concurrency, code)
+
+
+def code_of(folder: PlanFolder, root: Path | None, world: World) -> Code:
+    """What the target's code is now, as far as that can be seen from here."""
+    from releasecheck.targets.identity import target_files
+
+    if root is None:
+        return UNKNOWN_CODE
+    files = target_files(folder.plan.target, root)
+    return Code(world.commit_of(root), tuple(files.items()))
 
 
 def _keep_logs(raw: Path, logs: Path, redactor: Redactor) -> None:
@@ -238,7 +251,9 @@ async def execute_shard(
     path = request.results / shard_file_name(request.index, attempt)
     spent = spent or Spent(cost_so_far(recorded, own))
     writer = JsonlWriter(
-        path, header_of(plan, world, request.index, attempt, request.approved_by), world.clock
+        path,
+        header_of(plan, world, request.index, attempt, request.approved_by, tools.code),
+        world.clock,
     )
     shard = Shard(
         run_id=plan.run_id,
@@ -307,7 +322,12 @@ def _earlier_files(request: ShardRequest) -> list[Path]:
 
 
 def header_of(
-    plan: Plan, world: World, shard: int | None, attempt: int, approved_by: str | None
+    plan: Plan,
+    world: World,
+    shard: int | None,
+    attempt: int,
+    approved_by: str | None,
+    code: Code,
 ) -> FileHeader:
     """The header of a ledger file to be written now."""
     return FileHeader(
@@ -319,6 +339,7 @@ def header_of(
         started_at=world.clock.now(),
         tool=world.tool,
         approved_by=approved_by,
+        code=code,
     )
 
 

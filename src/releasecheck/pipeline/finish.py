@@ -222,7 +222,9 @@ async def _repair(
     path = bundle.results / finish_file_name(attempt)
     async with open_tools(folder, world, "all", shard=None, logs=bundle.results) as tools:
         writer = JsonlWriter(
-            path, header_of(plan, world, None, attempt, request.approved_by), world.clock
+            path,
+            header_of(plan, world, None, attempt, request.approved_by, tools.code),
+            world.clock,
         )
         shard = Shard(
             run_id=plan.run_id,

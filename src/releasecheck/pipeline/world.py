@@ -9,7 +9,7 @@ from releasecheck.credentials import redactor_of, secret_names
 from releasecheck.engine import Stop
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from releasecheck.canonical import Json
@@ -32,6 +32,9 @@ class World:
     """Asked to stop by a signal."""
     platform: Mapping[str, str] = field(default_factory=dict)
     """Operating system, Python and package versions, for the manifest."""
+
+    commit_of: Callable[[Path], str | None] = lambda _: None
+    """The commit that a folder is at; None outside of a repository."""
 
     def redactor(self, plan: Plan) -> Redactor:
         """Knows every variable that the plan's target and judges name, and credentials in addresses."""

@@ -26,10 +26,30 @@ BYTES: Final = "bytes_replaced"
 CHARSET: Final = "charset_unknown"
 USAGE: Final = "usage_unreadable"
 LONGEST_TRACE_ID: Final = 200
-_UNDER_THEIR_NAME: Final = """
-    utf-8 utf-16 utf-16le utf-16be utf-32 utf-32le utf-32be shift-jis iso-2022-jp euc-jp euc-kr gb18030
-    big5 big5-hkscs koi8-r koi8-u macintosh cp437 cp850 cp866 cp932 cp949
-""".split()
+_UNDER_THEIR_NAME: Final = [
+    "utf-8",
+    "utf-16",
+    "utf-16le",
+    "utf-16be",
+    "utf-32",
+    "utf-32le",
+    "utf-32be",
+    "shift-jis",
+    "iso-2022-jp",
+    "euc-jp",
+    "euc-kr",
+    "gb18030",
+    "big5",
+    "big5-hkscs",
+    "koi8-r",
+    "koi8-u",
+    "macintosh",
+    "cp437",
+    "cp850",
+    "cp866",
+    "cp932",
+    "cp949",
+]
 CHARSETS: Final[Mapping[str, str]] = {
     **{name: name for name in _UNDER_THEIR_NAME},
     # ISO 8859-12 was never made.

@@ -48,6 +48,12 @@ def git_state(folder: Path) -> GitState | None:
     )
 
 
+def commit_of(folder: Path) -> str | None:
+    """The commit that a folder is at; None outside of a repository."""
+    commit = _git(folder, "rev-parse", "HEAD")
+    return None if commit is None else commit.decode().strip()
+
+
 def changed_since(
     config: Path, profile: str | None, reference: str, note: Callable[[str], None]
 ) -> ChangedCases:

@@ -12,6 +12,7 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from releasecheck.canonical import dump_document
+from releasecheck.config import load_suite
 from releasecheck.drivers.local.signals import leaving_on_interrupt, stopping_on_signals
 from releasecheck.engine import Spent
 from releasecheck.errors import (
@@ -97,12 +98,30 @@ async def resume(out: Path, options: RunOptions, world: World) -> FinishResult:
             message = f"{out}: its run was being replaced by another one; give that `releasecheck run` again"
             raise NotResumable(message)
         if bundle.finalized:
+            world.progress.note("this run is closed: nothing was asked, here is what it came to")
             return await finish(_finish_request(bundle, options), world)
         check_approval(folder.plan, options.approved_by)
+        _note_changed_config(folder, world)
         with failure_recorded(bundle, folder, world) as at, _resumable(bundle):
             if not is_expired(folder, world.clock.now()):
                 preflight(folder.plan, find_root(folder, world.cwd), world.environment)
             return await _carry_through(bundle, folder, options, world, at)
+
+
+def _note_changed_config(folder: PlanFolder, world: World) -> None:
+    """Say that a plan keeps what it froze, when the config beside it says something else by now."""
+    root, policy = find_root(folder, world.cwd), folder.plan.policy
+    if root is None:
+        return
+    try:
+        now = load_suite(root / folder.plan.root.config).digest
+    except ReleaseCheckError:
+        now = ""
+    if now != policy.digest:
+        world.progress.note(
+            f"{folder.plan.root.config} changed since this run was planned; the run keeps the settings and "
+            "cases it was planned with"
+        )
 
 
 def _plan_into(
@@ -229,8 +248,8 @@ def _check_replaceable(bundle: Bundle) -> None:
     if bundle.exists():
         if not bundle.finalized:
             message = (
-                f"{out}: there is an open run in it; carry it on with `releasecheck resume {out}`, "
-                "or name another folder with --out"
+                f"{out}: there is an open run in it; carry it on with `releasecheck resume {out}`, close it "
+                f"as it is with `releasecheck resume {out} --final`, or name another folder with --out"
             )
             raise NotResumable(message)
         return

@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from releasecheck.drivers.local.clock import SystemClock
+from releasecheck.drivers.local.git import commit_of
 from releasecheck.drivers.local.progress import ConsoleProgress
 from releasecheck.pipeline.world import World
 
@@ -32,6 +33,7 @@ def local_world(*, quiet: bool = False) -> World:
         cwd=Path.cwd(),
         progress=ConsoleProgress(sys.stderr, clock, live=live, quiet=quiet),
         tool=tool_name(),
+        commit_of=commit_of,
         platform={
             "os": platform.system(),
             "os_release": platform.release(),
