@@ -87,6 +87,9 @@ def next_steps(scorecard: Scorecard) -> tuple[str, ...]:
 
 
 def _steps(scorecard: Scorecard) -> Iterator[str]:
+    if scorecard.code_changed:
+        yield "Start a new run: the answers of this one are of several versions of the target."
+        return
     match scorecard.verdict:
         case None:
             yield _resume(scorecard)

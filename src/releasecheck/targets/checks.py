@@ -40,11 +40,13 @@ def check_target(
 
 
 def _templates(spec: TargetSpec) -> Iterator[Problem]:
-    from releasecheck.targets.template import undeclared
+    from releasecheck.targets.template import undeclared, undeclared_in_url
 
     written: dict[str, object] = {}
     if isinstance(spec, HttpTarget):
-        written = {"url": spec.url if "{{" in spec.url else None, "body": spec.body}
+        written = {"body": spec.body}
+        if "{{" in spec.url:
+            yield from (Problem(message, key="url") for message in undeclared_in_url(spec.url))
     elif isinstance(spec, OpenAITarget):
         written = {"messages": list(spec.messages)}
     for key, value in written.items():

@@ -13,7 +13,7 @@ from releasecheck.references import resolve_text
 from releasecheck.targets.answer import AnswerReader
 from releasecheck.targets.ask import Asker, Attempt, Lost
 from releasecheck.targets.endpoint import Endpoint, not_json, read_body
-from releasecheck.targets.template import Names, TemplateProblem, compile_text, compile_value
+from releasecheck.targets.template import Names, TemplateProblem, compile_url, compile_value
 from releasecheck.transport.http import origin
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class HttpAsker(Asker):
         has_body = spec.method != "GET" or spec.body is not None
         if has_body and "content-type" not in lower:
             headers["content-type"] = "application/json"
-        self._render_url = compile_text(spec.url, environment) if "{{" in spec.url else None
+        self._render_url = compile_url(spec.url, environment) if "{{" in spec.url else None
         url = spec.url.partition("{{")[0] if self._render_url else spec.url
         self._endpoint = Endpoint(
             client,

@@ -1,8 +1,11 @@
-"""Jinja2 in the texts of a target's body: compiled once per run, rendered once per case, in a sandbox.
+"""Jinja2 in a target's body and url: compiled once per run, rendered once per case, in a sandbox.
 
 A case's values go in as data and are never looked at as a template (B34). A text that is one expression
 gives that expression's value, not its text. Names are `input`, `id`, `tags` and `metadata`; `expected`
 is not among them. Nothing in a template may ask for more than a million of anything.
+
+In a url every expression is percent-encoded, so that a case's text stays inside the segment or the
+parameter that it was put into; `| raw_url` leaves it as it is.
 """
 
 from __future__ import annotations
@@ -12,8 +15,9 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
+from urllib.parse import quote, unquote, urlsplit
 
-from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, Undefined, meta
+from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, Undefined, meta, nodes
 from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from typing_extensions import override
@@ -31,6 +35,8 @@ MOST: Final = 1_000_000
 """The largest number that may be given to an operator, a filter or a function."""
 LONGEST: Final = 16 * 2**20
 """Characters of one rendered text."""
+RAW_URL: Final = "raw_url"
+"""The filter that puts a text into a url as it is."""
 _REFERENCES: Final = "_references"
 _WIDTH: Final = re.compile(r"%[^a-zA-Z%]*?(\d{7,}|\*)")
 
@@ -55,9 +61,13 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
     intercepted_binops = frozenset({"*", "**", "%", "+"})
 
-    def __init__(self) -> None:
+    def __init__(self, finalize: Callable[[Any], Any] | None = None) -> None:
         super().__init__(
-            undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True, cache_size=0
+            undefined=StrictUndefined,
+            autoescape=False,
+            keep_trailing_newline=True,
+            cache_size=0,
+            finalize=finalize,
         )
         # Names of Jinja's own that make text by themselves, or keep state that can be doubled in a loop.
         for name in ("lipsum", "cycler", "joiner", "namespace"):
@@ -107,7 +117,32 @@ def _to_json(value: Any) -> str:  # noqa: ANN401
     return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
 
 
+class _Encoded(str):
+    """A text that goes into a url as it is; whatever is made of it is an ordinary text again."""
+
+    __slots__ = ()
+
+
+def _percent_encoded(value: Any) -> _Encoded:  # noqa: ANN401 - whatever an expression gives
+    return value if isinstance(value, _Encoded) else _Encoded(quote(str(value), safe=""))
+
+
+class _UrlSandbox(_Sandbox):
+    """Percent-encodes what its expressions give."""
+
+    def __init__(self) -> None:
+        super().__init__(finalize=_percent_encoded)
+        jinjas = self.filters["urlencode"]
+
+        def urlencode(value: Any) -> _Encoded:  # noqa: ANN401
+            # Jinja's own leaves slashes, by which a text would choose another path.
+            return _percent_encoded(value) if isinstance(value, str) else _Encoded(jinjas(value))
+
+        self.filters |= {"urlencode": urlencode, RAW_URL: _Encoded}
+
+
 _SANDBOX: Final = _Sandbox()
+_URL_SANDBOX: Final = _UrlSandbox()
 
 
 def compile_value(value: Json, environment: Mapping[str, str]) -> Render:
@@ -134,14 +169,35 @@ def compile_value(value: Json, environment: Mapping[str, str]) -> Render:
 
 def compile_text(text: str, environment: Mapping[str, str]) -> Render:
     """The same for one text."""
-    pieces = _pieces(text)
+    pieces = _pieces(text, _SANDBOX)
     if all(kind == "data" for kind, _ in pieces):
         fixed = resolve_text(text, environment)
         return lambda _: fixed
     expression = _single_expression(pieces)
     if expression is not None:
         return _expression(expression)
-    return _text(pieces, environment)
+    return _text(pieces, environment, _SANDBOX)
+
+
+def compile_url(text: str, environment: Mapping[str, str]) -> Render:
+    """The same for a url, its expressions percent-encoded.
+
+    A case whose text would be a step within the path (`.` or `..`) is a `TemplateProblem`, unless the
+    template asks for raw texts.
+    """
+    render = _text(_pieces(text, _URL_SANDBOX), environment, _URL_SANDBOX)
+    filters = _URL_SANDBOX.parse(text).find_all(nodes.Filter)
+    if any(used.name == RAW_URL for used in filters):
+        return render
+
+    def checked(names: Names) -> str:
+        url: str = render(names)
+        if any(unquote(part) in (".", "..") for part in urlsplit(url).path.split("/")):
+            message = f"template {_shown(text)!r}: this case's text would lead to another path"
+            raise TemplateProblem(message)
+        return url
+
+    return checked
 
 
 def undeclared(value: Json) -> list[str]:
@@ -152,15 +208,26 @@ def undeclared(value: Json) -> list[str]:
         return [problem for item in value for problem in undeclared(item)]
     if not isinstance(value, str):
         return []
+    return _wrong_in(value, _SANDBOX, compile_text)
+
+
+def undeclared_in_url(text: str) -> list[str]:
+    """The same for a url."""
+    return _wrong_in(text, _URL_SANDBOX, compile_url)
+
+
+def _wrong_in(
+    value: str, sandbox: _Sandbox, compiled: Callable[[str, Mapping[str, str]], Render]
+) -> list[str]:
     try:
-        pieces = _pieces(value)
-        found = meta.find_undeclared_variables(_SANDBOX.parse("".join(part for _, part in pieces)))
-        compile_text(re.sub(r"\$\{[^}]*\}", "", value), {})
+        pieces = _pieces(value, sandbox)
+        found = meta.find_undeclared_variables(sandbox.parse("".join(part for _, part in pieces)))
+        compiled(re.sub(r"\$\{[^}]*\}", "", value), {})
     except TemplateProblem as error:
         return [str(error)]
     except TemplateSyntaxError as error:
         return [str(_problem(error, value))]
-    wrong = sorted(found - set(VISIBLE) - set(_SANDBOX.globals))
+    wrong = sorted(found - set(VISIBLE) - set(sandbox.globals))
     return [_unknown_name(name) for name in wrong]
 
 
@@ -169,12 +236,12 @@ def _unknown_name(name: str) -> str:
     return f"`{name}` in a template: {why}; use one of {', '.join(VISIBLE)}"
 
 
-def _pieces(text: str) -> list[tuple[str, str]]:
+def _pieces(text: str, sandbox: _Sandbox) -> list[tuple[str, str]]:
     """The text as Jinja's lexer sees it: pairs of (kind, source)."""
     if "{{" not in text and "{%" not in text and "{#" not in text:
         return [("data", text)]
     try:
-        return [(kind, source) for _, kind, source in _SANDBOX.lex(text)]
+        return [(kind, source) for _, kind, source in sandbox.lex(text)]
     except TemplateSyntaxError as error:
         raise _problem(error, text) from None
 
@@ -205,7 +272,9 @@ def _expression(source: str) -> Render:
     return render
 
 
-def _text(pieces: list[tuple[str, str]], environment: Mapping[str, str]) -> Render:
+def _text(
+    pieces: list[tuple[str, str]], environment: Mapping[str, str], sandbox: _Sandbox
+) -> Render:
     # A reference becomes a variable, so that nothing in its value is taken for a template.
     references: list[str] = []
     source = []
@@ -213,13 +282,13 @@ def _text(pieces: list[tuple[str, str]], environment: Mapping[str, str]) -> Rend
     for kind, part in pieces:
         raw = kind == "raw_begin" or (raw and kind != "raw_end")
         if kind == "data" and "${" in part:
-            references.append(resolve_text(part, environment))
+            references.append(_Encoded(resolve_text(part, environment)))
             part = f"{{{{ {_REFERENCES}[{len(references) - 1}] }}}}"  # noqa: PLW2901
             if raw:
                 part = f"{{% endraw %}}{part}{{% raw %}}"  # noqa: PLW2901
         source.append(part)
     try:
-        template = _SANDBOX.from_string("".join(source))
+        template = sandbox.from_string("".join(source))
     except TemplateSyntaxError as error:
         raise _problem(error, "".join(source)) from None
     shown = "".join(part for _, part in pieces)
@@ -253,11 +322,14 @@ class _named:  # noqa: N801 - reads as a phrase in `with`
 
 
 def _problem(error: Exception, source: str) -> TemplateProblem:
-    shown = source if len(source) <= 80 else source[:77] + "..."
     what = error.message if isinstance(error, TemplateError) and error.message else str(error)
     if isinstance(error, RecursionError | MemoryError):
         what = type(error).__name__
-    return TemplateProblem(f"template {shown!r}: {what}")
+    return TemplateProblem(f"template {_shown(source)!r}: {what}")
+
+
+def _shown(source: str) -> str:
+    return source if len(source) <= 80 else source[:77] + "..."
 
 
 def _plain(value: Any) -> Json:  # noqa: ANN401
