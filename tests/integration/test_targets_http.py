@@ -106,11 +106,55 @@ def test_request__get_has_no_body_and_a_rendered_address() -> None:
     assert request.body == b""
 
 
-def test_request__a_rendered_address_cannot_leave_the_host() -> None:
+@pytest.mark.parametrize(
+    ("path", "given", "line"),
+    [
+        ("/items/{{ input }}?q=1", "../../admin", "/items/..%2F..%2Fadmin?q=1"),
+        ("/items/{{ input | urlencode }}", "../admin", "/items/..%2Fadmin"),
+        ("/items/{{ input }}", "a?role=admin#x", "/items/a%3Frole%3Dadmin%23x"),
+        ("/items/{{ input }}", "%2e%2e", "/items/%252e%252e"),
+        ("/items/{{ input }}", "a\\b\r\nc", "/items/a%5Cb%0D%0Ac"),
+        ("/s?q={{ input }}", "x&role=admin", "/s?q=x%26role%3Dadmin"),
+        ("/s?q={{ input }}", "..", "/s?q=.."),
+        ("/s?q={{ input }}", "blå bær", "/s?q=bl%C3%A5%20b%C3%A6r"),
+        ("/s?q={{ 'x' ~ input }}&n={{ input | length }}", "&", "/s?q=x%26&n=1"),
+        ("/s?q={{ input | raw_url }}", "x&role=admin", "/s?q=x&role=admin"),
+        ("/{{ input | raw_url }}", "a/b", "/a/b"),
+        ("/s?{{ {'q': input} | urlencode }}", "a&b", "/s?q=a%26b"),
+        ("${MORE}?q={{ input }}", "&", "/given/path?q=%26"),
+        ("/s?q={{ input }}&{{ '' }}${MORE}", "&", "/s?q=%26&/given/path"),
+    ],
+)
+def test_request__text_of_a_case_stays_in_its_place_in_the_address(
+    path: str, given: str, line: str
+) -> None:
+    """B34: no other path and no other parameter, but where the suite says that it means it."""
     stub = always(OK)
-    answer = asked(stub, "@evil.test/", method="GET", path="{{ input }}")
+    asked(stub, given, method="GET", path=path, environment={"MORE": "/given/path"})
+    (request,) = stub.requests
+    assert request.line == f"GET {line} HTTP/1.1"
+
+
+@pytest.mark.parametrize("given", ["..", "."])
+@pytest.mark.parametrize("path", ["/items/{{ input }}/x", "/items/{{ input | urlencode }}"])
+def test_request__text_of_a_case_is_no_step_in_the_path(path: str, given: str) -> None:
+    stub = always(OK)
+    assert code_of(asked(stub, given, method="GET", path=path)) == "template"
+    assert stub.requests == []
+
+
+@pytest.mark.parametrize("path", ["{{ input }}", "{{ input | raw_url }}"])
+@pytest.mark.parametrize("given", ["@evil.test/", ".evil.test/", "0/", ":1/", "\\@evil.test/"])
+def test_request__a_rendered_address_cannot_leave_the_host(path: str, given: str) -> None:
+    stub = always(OK)
+    answer = asked(stub, given, method="GET", path=path)
     assert code_of(answer) == "template"
     assert stub.requests == []
+
+
+def test_request__raw_url_is_for_urls_only() -> None:
+    with pytest.raises(ConfigError, match="raw_url"):
+        asked(always(OK), body={"q": "{{ input | raw_url }}"})
 
 
 def test_request__text_is_sent_as_it_is_when_the_suite_says_so() -> None:
