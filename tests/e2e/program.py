@@ -93,6 +93,7 @@ class Program:
             stdout=subprocess.PIPE,
             start_new_session=True,
         )
+        self._gone = False
         self._news = threading.Condition()
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
@@ -107,6 +108,9 @@ class Program:
                 else:
                     self._codes[said["ended"]] = said["code"]
                 self._news.notify_all()
+        with self._news:
+            self._gone = True
+            self._news.notify_all()
 
     def start(
         self,
@@ -132,7 +136,8 @@ class Program:
         self._process.stdin.write(json.dumps(request).encode() + b"\n")
         self._process.stdin.flush()
         with self._news:
-            self._news.wait_for(lambda: number in self._pids, LONGEST_S)
+            self._news.wait_for(lambda: number in self._pids or self._gone, LONGEST_S)
+            assert number in self._pids, "the launcher has ended; its stderr says why"
             words = tuple(str(argument) for argument in argv)
             return Running(number, self._pids[number], self, words, cwd, out, err)
 
