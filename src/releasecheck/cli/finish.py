@@ -16,11 +16,17 @@ from releasecheck.cli.options import EXISTING, FOLDER, Duration, json_option
     "--results", type=EXISTING, multiple=True, required=True, help="Folder with result files."
 )
 @click.option("--out", type=FOLDER, default=Path("out"), show_default=True, help="The bundle.")
-@click.option("--no-wait", is_flag=True, help="Do not wait for judges that owe scores; exit 5.")
+@click.option(
+    "--no-wait", is_flag=True, help="For judges that answer later (none yet): do not wait."
+)
 @click.option(
     "--repair", type=click.IntRange(0), default=0, help="Ask missing trials here, at most N."
 )
-@click.option("--time-budget", type=Duration(), help="Wait for scores at most this long.")
+@click.option(
+    "--time-budget",
+    type=Duration(),
+    help="For judges that answer later (none yet): wait this long.",
+)
 @click.option("--final", "close", is_flag=True, help="Decide for good on what is there.")
 @click.option("--approved-by", help="Who approved calling a target with irreversible effects.")
 @json_option
@@ -36,7 +42,10 @@ def command(
     approved_by: str | None,
     as_json: bool,
 ) -> int:
-    """Merge the results of all shards, decide, and write the bundle."""
+    """Merge the results of all shards, decide, and write the bundle.
+
+    Exit codes: 0 every gate passed or is neutral, 1 measured and blocked, 2 no verdict.
+    """
     from releasecheck.cli.report import show_scorecard
     from releasecheck.drivers.local.finish import run_finish
     from releasecheck.drivers.local.world import local_world

@@ -147,7 +147,11 @@ def plan_options(command: F) -> F:
         click.argument("config", type=EXISTING),
         click.option("--profile", help="Overlay of the config to use."),
         click.option("--shards", type=Shards(), help="Number of shards, 1 to 256, or auto."),
-        click.option("--mode", type=click.Choice(["full", "preview", "delta"])),
+        click.option(
+            "--mode",
+            type=click.Choice(["full", "preview", "delta"]),
+            help="All cases, a sample, or those chosen by id or change; by default as they are chosen.",
+        ),
         click.option("--preview", type=int, help="Size of the sample of a preview (10)."),
         click.option("--ids", help="Only these cases, comma-separated."),
         click.option(

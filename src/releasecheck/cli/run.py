@@ -34,6 +34,8 @@ def command(
     """Plan, run every shard and finish, in one process.
 
     Replaces a finalized bundle in OUT; an open one is carried on with `resume`.
+
+    Exit codes: 0 every gate passed or is neutral, 1 measured and blocked, 2 no verdict.
     """
     from releasecheck.cli.report import show_scorecard
     from releasecheck.drivers.local.run import RunOptions, run
