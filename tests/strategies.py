@@ -10,6 +10,7 @@ from releasecheck.canonical import digest
 from releasecheck.model.case import Case, Source
 from releasecheck.model.failure import Failure
 from releasecheck.model.record import (
+    Code,
     DeadlineRecord,
     FileHeader,
     LateRecord,
@@ -102,6 +103,11 @@ headers = st.builds(
     started_at=texts,
     tool=texts,
     approved_by=st.none() | texts,
+    code=st.builds(
+        Code,
+        st.none() | texts,
+        st.dictionaries(names, texts, max_size=2).map(lambda found: tuple(sorted(found.items()))),
+    ),
 )
 
 

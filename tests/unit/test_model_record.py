@@ -67,7 +67,7 @@ def test_read_record__ignores_fields_of_newer_writers(kind: str) -> None:
     assert read_record({**line, "newer": {"a": [1]}}, "x") == read_record(line, "x")
 
 
-FORGIVEN = {"approved_by", "output", "reason", "latency_ms", "usage", "trace_id", "calls", "notes", "value", "failure", "ticket", "stopped", "output_digest"}  # fmt: skip
+FORGIVEN = {"approved_by", "code", "output", "reason", "latency_ms", "usage", "trace_id", "calls", "notes", "value", "failure", "ticket", "stopped", "output_digest"}  # fmt: skip
 """Keys that some kind of line may lack."""
 
 
@@ -96,6 +96,9 @@ def test_read_record__refuses_a_line_that_lacks_a_field(kind: str, key: str) -> 
         ("shard", {"attempt": MAX_INTEGER + 1}),
         ("shard", {"run_id": None}),
         ("shard", {"approved_by": 1}),
+        ("shard", {"code": "abc"}),
+        ("shard", {"code": {"commit": 3}}),
+        ("shard", {"code": {"commit": None, "files": {"a.py": None}}}),
         ("output", {"output_digest": None}),
         ("output", {"trial": -1}),
         ("output", {"trial": None}),
