@@ -163,6 +163,10 @@ def test_3__folders_that_hold_something_else(
         assert foreign.code == 3, foreign
         assert "thesis.txt" in foreign.err
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
+    (suite.out / "thesis.txt").write_text("years of work")
+    beside = program("run", suite.path, cwd=tmp_path)
+    assert beside.code == 3, beside
+    assert (suite.out / "thesis.txt").exists()
     assert not (suite.out / "failure.json").exists()
 
 

@@ -32,7 +32,7 @@ from releasecheck.pipeline.execute import (
     open_tools,
 )
 from releasecheck.pipeline.files import write_whole
-from releasecheck.pipeline.finish import FinishRequest, finish, is_expired
+from releasecheck.pipeline.finish import FinishRequest, check_ours, finish, is_expired
 from releasecheck.pipeline.folders import Bundle, find_root, ledger_files, open_bundle, open_plan
 from releasecheck.pipeline.freezing import make_plan
 from releasecheck.pipeline.preflight import preflight
@@ -252,6 +252,7 @@ def _check_replaceable(bundle: Bundle) -> None:
                 f"as it is with `releasecheck resume {out} --final`, or name another folder with --out"
             )
             raise NotResumable(message)
+        check_ours(bundle)  # a replaced bundle is removed whole
         return
     visible = sorted(path.name for path in out.iterdir() if path.name not in (LOCK, NEW_PLAN))
     if visible and visible != ["failure.json"]:
