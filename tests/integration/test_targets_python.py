@@ -214,6 +214,61 @@ def test_errors__a_text_no_code_page_knows_is_kept(
     assert "'42 \u2705 \u4f60\u597d \U0001f600'" in message_of(answers["c2"])
 
 
+def wrapped(root: Path, script: str) -> str:
+    """An interpreter behind a script of the user's own."""
+    path = root / "their-python"
+    path.write_text(f'#!/bin/sh\n{script}\nexec "{sys.executable}" "$@"\n', "utf-8")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "echo Welcome to our cluster",
+        "printf 'no line break'",
+        "echo '[1, 2]'; echo '{}'; echo null; echo; echo '{\"ready\": true}'",
+        'echo \'{"failed": "x"}\'; echo \'{"id": "1", "ok": 1}\'; echo \'{"id": 1}\'',
+        "printf '\\377\\000\\n'",
+        "printf '{\"id\": '; head -c 9000 /dev/zero | tr '\\0' 9; echo ', \"ok\": 1}'",
+        "head -c 100000 /dev/zero | tr '\\0' '['",
+    ],
+)
+def test_start__what_a_wrapper_prints_is_not_the_protocol(
+    tmp_path: Path, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """B44: before the first line, in one piece with it, and of any shape."""
+    spec = module(tmp_path, ECHO) | {"interpreter": wrapped(tmp_path, said)}
+    assert output_of(ask(tmp_path, spec))["input"] == "hi"
+    assert caplog.records == []  # asyncio logs what a callback raises
+
+
+def test_call__what_others_print_meanwhile_is_not_the_protocol(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A process beside the worker still has the pipe that the protocol uses."""
+    noise = 'echo noise; echo \'{"ready": 1}\'; echo \'{"id": [1], "error": 1}\'; touch said'
+    beside = f"(until [ -e asked ]; do sleep 0.02; done; {noise}) &"
+    code = """
+        import pathlib, time
+        def answer(case):
+            pathlib.Path("asked").touch()
+            while not pathlib.Path("said").exists():
+                time.sleep(0.02)
+            return case["input"]
+    """
+    spec = module(tmp_path, code) | {"interpreter": wrapped(tmp_path, beside)}
+    assert output_of(ask(tmp_path, spec)) == "hi"
+    assert caplog.records == []
+
+
+def test_start__what_was_printed_instead_of_the_protocol_is_in_the_message(tmp_path: Path) -> None:
+    wrapper = wrapped(tmp_path, "echo this machine has no licence; exit 7")
+    spec = module(tmp_path, ECHO) | {"interpreter": wrapper}
+    with pytest.raises(ConfigError, match=r"ended with 7.*has no licence"):
+        ask(tmp_path, spec)
+
+
 def test_imports__our_folder_does_not_shadow_the_users_modules(tmp_path: Path) -> None:
     """`http`, `retry` and `limits` are files of ours; the worker stands beside them."""
     (tmp_path / "retry.py").write_text("WHO = 'theirs'", "utf-8")

@@ -16,13 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from releasecheck.canonical import parse_json
+from releasecheck.canonical import JsonProblem, parse_json
 from releasecheck.transport.process import (
     DRAIN_S,
     MAX_STDOUT,
     Child,
     Program,
     ProgramNotFound,
+    Tail,
     start_child,
 )
 
@@ -40,7 +41,7 @@ FAREWELL_S: Final = 1.0
 """Seconds it may take to end by itself."""
 MOST_SENDS: Final = 5
 """Times one call is sent when other calls keep taking the process down."""
-_REPLY: Final = re.compile(rb'\{"id": (\d+), "ok": ')
+_REPLY: Final = re.compile(rb'\{"id": (\d{1,15}), "ok": ')
 
 
 class WorkerNotStarted(Exception):
@@ -78,12 +79,13 @@ class _Process:
         self.calls: dict[int, asyncio.Future[bytes | _Lost]] = {}
         self.killed = False
         self.child: Child | None = None
+        self._stray = Tail()
         self._buffer = bytearray()
         self._searched = 0
         self._most = 2 * max_bytes + 2**20
 
     def feed(self, data: bytes) -> None:
-        """Take bytes of the protocol."""
+        """Take bytes of the protocol; never raises, whoever wrote them."""
         self._buffer += data
         while (end := self._buffer.find(b"\n", self._searched)) >= 0:
             line = bytes(self._buffer[:end])
@@ -91,30 +93,37 @@ class _Process:
             self._searched = 0
             self._line(line)
         self._searched = len(self._buffer)
-        if (
-            len(self._buffer) > self._most
-        ):  # somebody else writes here: nothing of it can be trusted
+        if len(self._buffer) > self._most:
+            # Somebody else writes here: nothing of it can be trusted.
+            self._stray.add(bytes(self._buffer))
             self._buffer.clear()
             self._searched = 0
             if self.child is not None:
                 self.child.transport.kill()
 
     def _line(self, line: bytes) -> None:
-        if not self.loaded.done():
-            self.loaded.set_result(parse_json(line))
-            return
         match = _REPLY.match(line)
-        number = int(match[1]) if match else parse_json(line)["id"]
-        future = self.calls.pop(number, None)
-        if future is not None and not future.done():
-            future.set_result(line)
+        message = {"id": int(match[1]), "ok": None} if match else _message(line)
+        if "id" in message:
+            future = self.calls.pop(message["id"], None)
+            if future is not None and not future.done():
+                future.set_result(line)
+        elif message and not self.loaded.done():
+            self.loaded.set_result(message)
+        else:  # of a wrapper around the interpreter, or of what it started
+            self._stray.add(line + b"\n")
+
+    def tail(self) -> str:
+        """The end of what it said beside the protocol."""
+        said = "" if self.child is None else self.child.protocol.stderr.text()
+        return self._stray.text().lstrip("\n") + said
 
     async def watch(self, child: Child) -> None:
         """Wait for the end and tell every call that is still in flight."""
         await child.protocol.exited
         await asyncio.wait([child.protocol.drained], timeout=DRAIN_S)
         code = child.code if child.code is not None else 0
-        tail = child.protocol.stderr.text()
+        tail = self.tail()
         lost = _Lost(self.killed, len(self.calls) == 1, code, tail)
         for future in self.calls.values():
             if not future.done():
@@ -124,6 +133,26 @@ class _Process:
             self.loaded.set_result({"died": code})
         # What it had started may outlive it, and our ends of its pipes are still open.
         await child.stop()
+
+
+def _message(line: bytes) -> dict[str, Any]:
+    """A line of the worker's, but for results; empty when it is somebody else's."""
+    try:
+        found = parse_json(line)
+    except JsonProblem:
+        return {}
+    match found:
+        case (
+            {"ready": True, "python": str(), "file": str() | None, "digest": str() | None}
+            | {"failed": {"type": str(), "message": str()}, "python": str()}
+            | {"id": int(), "error": {"type": str(), "message": str()}}
+            | {"id": int(), "out_of_memory": True}
+            | {"id": int(), "too_large": int()}
+            | {"id": int(), "unusable": str()}
+        ):
+            return dict(found)
+        case _:
+            return {}
 
 
 class PythonWorker:
@@ -185,14 +214,16 @@ class PythonWorker:
                 first = await process.loaded
         except TimeoutError:
             await child.stop()
-            message = f"{self._function}: not imported within {START_S:g} s"
+            message = (
+                f"{self._function}: not imported within {START_S:g} s; {process.tail().strip()}"
+            )
             raise WorkerNotStarted(message) from None
         except BaseException:
             await child.stop()
             raise
         if "ready" not in first:
             await child.stop()
-            raise WorkerNotStarted(self._not_loaded(first, child.protocol.stderr.text()))
+            raise WorkerNotStarted(self._not_loaded(first, process.tail()))
         self._process = process
         return Loaded(first["python"], first["file"], first["digest"])
 
@@ -244,7 +275,7 @@ class PythonWorker:
             reply = future.result()
             return reply if isinstance(reply, _Lost) else self._read(reply)
         process.killed = True
-        tail = process.child.protocol.stderr.text().strip()
+        tail = process.tail().strip()
         await process.child.stop()
         return self._classify.timed_out(self._function, within_s, tail)
 

@@ -51,6 +51,8 @@ class Channel:
         os.dup2(null, 0)
         os.close(null)
         os.dup2(2, 1)
+        # A wrapper around this interpreter may have begun a line of its own.
+        os.write(self._out, b"\n")
         streams: list[Any] = [sys.stdout, sys.stderr]
         for stream in streams:
             # A print must not fail for a character that the locale does not know (B41).
