@@ -106,14 +106,16 @@ def find_program(name: str, cwd: Path, environment: Mapping[str, str]) -> str:
 
 
 def kill_group(pid: int, *, gently: bool) -> None:
-    """Send TERM (or KILL) to everything in the group that `pid` leads; nothing left is fine."""
+    """Send TERM (or KILL) to everything in the group that `pid` leads; nothing left is fine.
+
+    Windows has no TERM: there everything is killed, and that takes a while.
+    """
     if sys.platform == "win32":
-        if not gently:
-            subprocess.run(  # noqa: S603
-                ["taskkill", "/F", "/T", "/PID", str(pid)],  # noqa: S607
-                capture_output=True,
-                check=False,
-            )
+        subprocess.run(  # noqa: S603
+            ["taskkill", "/F", "/T", "/PID", str(pid)],  # noqa: S607
+            capture_output=True,
+            check=False,
+        )
         return
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGTERM if gently else signal.SIGKILL)
@@ -173,6 +175,9 @@ class Child:
 
     transport: asyncio.SubprocessTransport
     protocol: GroupProtocol
+    platform: str = sys.platform
+    kill: Callable[..., None] = kill_group
+    """Ends the group, in the way of `kill_group`."""
 
     @property
     def pid(self) -> int:
@@ -198,14 +203,19 @@ class Child:
         return bool(done)
 
     async def stop(self, grace_s: float = GRACE_S) -> None:
-        """End the whole group: TERM, then KILL for whatever is left; idempotent."""
+        """End the whole group: TERM, then KILL for whatever is left; idempotent.
+
+        On Windows there is no TERM to wait for, and what has ended leads nothing that could be found.
+        """
+        windows = self.platform == "win32"
         try:
-            if self.code is None:
-                kill_group(self.pid, gently=True)
+            if self.code is None and not windows:
+                self.kill(self.pid, gently=True)
                 await self.exited_within(grace_s)
         finally:
             # Whatever interrupts us, nothing may be left running.
-            kill_group(self.pid, gently=False)
+            if self.code is None or not windows:
+                self.kill(self.pid, gently=False)
             self.transport.close()
         await self.exited_within(GRACE_S)
 

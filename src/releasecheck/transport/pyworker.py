@@ -103,7 +103,7 @@ class _Process:
 
     def _line(self, line: bytes) -> None:
         match = _REPLY.match(line)
-        message = {"id": int(match[1]), "ok": None} if match else _message(line)
+        message: dict[str, Any] = {"id": int(match[1]), "ok": None} if match else _message(line)
         if "id" in message:
             future = self.calls.pop(message["id"], None)
             if future is not None and not future.done():
