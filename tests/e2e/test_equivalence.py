@@ -11,7 +11,9 @@ from tests.e2e.suites import (
     Answers,
     Suite,
     http_suite,
+    ledger,
     lines,
+    python_suite,
     same_but_for_times,
     timeless_results,
 )
@@ -157,3 +159,34 @@ def test_two_executions__differ_in_measured_times_only(
         done = program("finish", "--plan", plan, "--results", results, "--out", out, cwd=tmp_path)
         assert done.code == 0, done
     same_but_for_times(tmp_path / "one", tmp_path / "two")
+
+
+ALONE = """
+
+def alone(ask):
+    import threading
+    return threading.current_thread() is threading.main_thread()
+"""
+
+
+def test_judges__their_concurrency_is_for_the_whole_run(tmp_path: Path, program: Program) -> None:
+    """A share of one is judged in the worker's main thread; the whole, two, is not (contract 3)."""
+    suite = python_suite(
+        tmp_path,
+        2,
+        judges=[{"id": "own", "type": "python", "function": "app:alone", "concurrency": 2}],
+        gates=[{"id": "quality", "metric": "own", "max": 1.0}],
+    )
+    with (tmp_path / "app.py").open("a", encoding="utf-8") as file:
+        file.write(ALONE)
+    assert program("plan", suite.path, "--shards", "2", cwd=tmp_path).code == 0
+    for index in ("0", "1"):
+        shard = ("shard", "--plan", "plan", "--index", index, "--out", "results")
+        done = program(*shard, cwd=tmp_path)
+        assert done.code == 0, done
+    assert program("run", suite.path, "--shards", "2", cwd=tmp_path).code == 0
+    values = {
+        name: {line["value"] for line in ledger(tmp_path / name) if line["record"] == "score"}
+        for name in ("results", "out")
+    }
+    assert values == {"results": {1}, "out": {0}}

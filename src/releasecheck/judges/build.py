@@ -42,6 +42,7 @@ def open_judges(
     environment: Mapping[str, str],
     clock: Clock,
     redactor: Redactor,
+    concurrency: Mapping[str, int] | None = None,
 ) -> dict[str, Judge]:
     """Every judge of a plan by its id; processes start when first asked.
 
@@ -52,13 +53,20 @@ def open_judges(
         environment: What references are read from; programs get it too.
         clock: For judges that wait.
         redactor: Removes secrets from reasons and messages.
+        concurrency: This shard's part of each judge's, by id; the suite's for those not named.
 
     Raises:
         ConfigError: a judge cannot work (see `spec_problems`), or needs the folder.
         EnvironmentMissing: a variable that a judge names is not set.
     """
     opener = _Opener(root, environment, redactor)
-    return {judge.id: opener.judge(judge.spec) for judge in planned}
+    return {judge.id: opener.judge(_limited(judge.spec, concurrency or {})) for judge in planned}
+
+
+def _limited(spec: JudgeSpec, concurrency: Mapping[str, int]) -> JudgeSpec:
+    if not isinstance(spec, PythonJudge | CommandJudge) or spec.id not in concurrency:
+        return spec
+    return spec.model_copy(update={"concurrency": concurrency[spec.id]})
 
 
 def check_judge(

@@ -20,7 +20,7 @@ from releasecheck.model.table import ANSWERED
 from releasecheck.pipeline.files import write_whole
 from releasecheck.pipeline.folders import LEDGER_FILE, find_root, ledger_files
 from releasecheck.pipeline.remaining import merge_files, open_trials, remaining
-from releasecheck.plan import ShardLimits, divide
+from releasecheck.plan import ShardLimits, divide, whole_judge_concurrency
 from releasecheck.references import missing_names
 
 if TYPE_CHECKING:
@@ -152,6 +152,7 @@ async def open_tools(
                 environment=world.environment,
                 clock=world.clock,
                 redactor=redactor,
+                concurrency=limits.judge_concurrency,
             )
             for judge in judges.values():
                 stack.push_async_callback(judge.aclose)
@@ -204,6 +205,7 @@ def limits_of(plan: Plan, shard: int | None) -> ShardLimits:
         rate_per_s=plan.target.rate_limit,
         cost_usd=None if budget is None else budget.cost_usd,
         time_s=None if budget is None else budget.time,
+        judge_concurrency=whole_judge_concurrency(plan),
     )
 
 

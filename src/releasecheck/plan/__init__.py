@@ -17,6 +17,7 @@ from releasecheck.plan.shards import (
     auto_shards,
     case_times,
     divide,
+    whole_judge_concurrency,
 )
 from releasecheck.plan.verify import iterate_cases, read_plan, verify_plan
 
@@ -42,4 +43,5 @@ __all__ = [
     "select",
     "target_identity",
     "verify_plan",
+    "whole_judge_concurrency",
 ]

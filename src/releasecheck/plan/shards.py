@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from releasecheck.errors import UsageError
+from releasecheck.model.suite import CommandJudge, PythonJudge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,13 +34,15 @@ class ShardLimits:
     """What one shard may use."""
 
     concurrency: int
-    """Calls at once; at least 1."""
+    """Calls to the target at once; at least 1."""
     rate_per_s: float | None
     """Calls per second; None is no limit."""
     cost_usd: float | None
     """Dollars; None is no limit."""
     time_s: float | None
     """Seconds since the run began; shards share the wall clock, so it is not divided."""
+    judge_concurrency: Mapping[str, int]
+    """Outputs judged at once by each judge that has a limit; at least 1."""
 
 
 def auto_shards(cases: int) -> int:
@@ -104,13 +107,29 @@ def divide(plan: Plan, index: int) -> ShardLimits:
     """
     busy = [shard.index for shard in plan.shards if shard.cases] or [index]
     target, budget = plan.target, plan.budget
-    each, rest = divmod(target.concurrency, len(busy))
-    extra = index in busy and busy.index(index) < rest
+    place = busy.index(index) if index in busy else None
+
+    def share(whole: int) -> int:
+        each, rest = divmod(whole, len(busy))
+        return max(1, each + (place is not None and place < rest))
+
     part = plan.shards[index].cases / plan.cases if plan.cases else 1.0
     cost = budget.cost_usd if budget else None
     return ShardLimits(
-        concurrency=max(1, each + extra),
+        concurrency=share(target.concurrency),
         rate_per_s=target.rate_limit / len(busy) if target.rate_limit is not None else None,
         cost_usd=cost * part if cost is not None else None,
         time_s=budget.time if budget else None,
+        judge_concurrency={
+            judge: share(whole) for judge, whole in whole_judge_concurrency(plan).items()
+        },
     )
+
+
+def whole_judge_concurrency(plan: Plan) -> dict[str, int]:
+    """Outputs that each judge with a limit may judge at once in the whole run."""
+    return {
+        judge.id: judge.spec.concurrency
+        for judge in plan.judges
+        if isinstance(judge.spec, PythonJudge | CommandJudge)
+    }

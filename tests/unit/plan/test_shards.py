@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from releasecheck.errors import UsageError
 from releasecheck.model.case import Case
+from releasecheck.pipeline.execute import limits_of
 from releasecheck.plan import assign_shards, auto_shards, case_times, divide
 from tests.strategies import case_lists
 from tests.unit.plan.building import cases, frozen, suite
@@ -172,3 +173,29 @@ def test_divide__no_limits_stay_none() -> None:
     limits = divide(frozen(cases(2), 1, of=suite(target=target)).plan, 0)
 
     assert (limits.rate_per_s, limits.cost_usd, limits.time_s) == (None, None, None)
+
+
+JUDGES = [
+    {"id": "fn", "type": "python", "function": "m:f", "concurrency": 5},
+    {"id": "cmd", "type": "command", "run": ["x"]},
+    {"id": "free", "type": "exact"},
+]
+
+
+def test_divide__judges_add_up_to_the_whole_too() -> None:
+    """`concurrency` of a judge is for the whole run, and a judge has at least one place in a shard."""
+    gates = [{"id": "g", "metric": "fn", "min": 0.5}]
+    plan = frozen(cases(12), 3, of=suite(judges=JUDGES, gates=gates)).plan
+    shares = [divide(plan, index).judge_concurrency for index in range(3)]
+    assert shares == [{"fn": 2, "cmd": 2}, {"fn": 2, "cmd": 1}, {"fn": 1, "cmd": 1}]
+    many = frozen(cases(12), 12, of=suite(judges=JUDGES, gates=gates)).plan
+    assert {tuple(divide(many, index).judge_concurrency.values()) for index in range(12)} == {
+        (1, 1)
+    }
+
+
+def test_limits_of__no_shard_takes_the_whole() -> None:
+    gates = [{"id": "g", "metric": "fn", "min": 0.5}]
+    plan = frozen(cases(12), 3, of=suite(judges=JUDGES, gates=gates)).plan
+    assert limits_of(plan, None).judge_concurrency == {"fn": 5, "cmd": 4}
+    assert limits_of(plan, 2) == divide(plan, 2)
