@@ -49,7 +49,7 @@ class Redactor:
             for value in sorted(values):
                 for form in _forms(value):
                     forms.setdefault(form, name)
-        self.too_short: tuple[str, ...] = tuple(short)
+        self.too_short: tuple[str, ...] = tuple(sorted(short))
         """Names whose values are too short to redact safely; said in a note when a run starts."""
         self._names = forms
         # Longest first, so that a form inside another one does not leave the rest standing.
