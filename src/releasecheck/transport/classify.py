@@ -56,6 +56,8 @@ class Kind:
 _UNKNOWN: Final = Kind("infra", "unexpected", retryable=True)
 
 _STATUSES: Final[dict[int, Kind]] = {
+    # Nobody asked for a part, and half an answer may look like a whole one.
+    206: Kind("infra", "partial_content", retryable=True),
     # The target refuses this input; others may pass.
     400: Kind(None, "bad_request"),
     413: Kind(None, "input_too_large"),
@@ -148,9 +150,9 @@ class Classifier:
     def status(
         self, answer: HttpAnswer, doing: str, asked_s: float | None = None
     ) -> Trouble | None:
-        """From a status; None when it is 2xx. Looked at before the body (B46)."""
+        """From a status; None when it is 2xx with a whole answer. Looked at before the body (B46)."""
         code = answer.status
-        if 200 <= code < 300:
+        if 200 <= code < 300 and code not in _STATUSES:
             return None
         if 300 <= code < 400:
             where = self.start_of(answer.headers.get("location", "nowhere"))

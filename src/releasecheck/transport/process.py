@@ -92,7 +92,8 @@ def find_program(name: str, cwd: Path, environment: Mapping[str, str]) -> str:
     """
     path = environment.get("PATH", os.defpath)
     if os.path.dirname(name):  # noqa: PTH120 - asks about the text, "./x" must keep its dot
-        found = shutil.which(str(cwd / name), path=path)
+        # "." / "./x" is "x", which would be looked for on PATH.
+        found = shutil.which(str(cwd.absolute() / name), path=path)
         where = f"in {cwd}"
     else:
         found = shutil.which(name, path=path)

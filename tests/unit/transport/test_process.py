@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 from typing_extensions import override
 
-from releasecheck.transport.process import Child, GroupProtocol
+from releasecheck.transport.process import Child, GroupProtocol, find_program
 
 
 class Handle(asyncio.SubprocessTransport):
@@ -68,3 +69,15 @@ def test_stop__sends_what_the_platform_knows(
         assert found[len(sent) :] == ([] if platform == "win32" else ["kill"])
 
     asyncio.run(inside())
+
+
+def test_find_program__beside_a_config_in_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`./app.sh` is never looked for on PATH, whichever way the folder is named."""
+    program = tmp_path / "app.sh"
+    program.write_text("#!/bin/sh\n", "utf-8")
+    program.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    for folder in (Path(), tmp_path):
+        assert find_program("./app.sh", folder, {"PATH": ""}) == str(program)
