@@ -331,3 +331,24 @@ def test_lost_output__is_no_success(tmp_path: Path, answers: Answers) -> None:
         )  # fmt: skip
     assert done.returncode == 4, done.stderr
     assert scorecard(suite.out)["verdict"] == "pass"
+
+
+def test_run__an_open_run_is_never_green(tmp_path: Path, program: Program, answers: Answers) -> None:
+    """A score that no gate reads can still be had: provisional, exit 2 (contract section 4, Finality)."""
+    slow = {"id": "slow", "type": "command", "run": [sys.executable, "-c", "import time; time.sleep(60)"]}
+    suite = http_suite(
+        tmp_path,
+        answers,
+        2,
+        judges=[{"id": "exact", "type": "exact"}, {**slow, "timeout": "300ms"}],
+        gates=[{"id": "quality", "metric": "exact", "min": 0.5}],
+    )
+    done = program("run", suite.path, "--out", suite.out, cwd=tmp_path)
+    assert done.code == 2, done
+    card = scorecard(suite.out)
+    assert (card["verdict"], card["status"]) == ("blocked_missing", "running")
+    assert outcomes(suite.out) == {"quality": "pass"}
+    assert document(suite.out / "manifest.json")["finalized_at"] is None
+    assert program("verify", suite.out, cwd=tmp_path).code == 0
+    closed = program("resume", suite.out, "--final", "--time-budget", "1ms", cwd=tmp_path)
+    assert closed.code == 0, closed

@@ -87,7 +87,9 @@ def has_baseline(folder: Path) -> bool:
 
     A folder without any of the files is an absent baseline; one with some of them is a broken one.
     """
-    return any((folder / name).exists() for name in FILES)
+    # A dangling link was meant to be something, and so was a promotion whose files are gone.
+    paths = [folder, *(folder / name for name in (*FILES, PROMOTION))]
+    return any(path.is_symlink() or (path != folder and path.exists()) for path in paths)
 
 
 def read_baseline(folder: Path, why: str) -> BaselineFiles:
@@ -152,6 +154,8 @@ def _check_agreement(
     problem = None
     if (scorecard.run_id, scorecard.plan_digest) != (manifest.run_id, manifest.plan_digest):
         problem = "its scorecard and its manifest are of different runs"
+    elif scorecard.mode != manifest.mode:
+        problem = "its scorecard and its manifest name different modes"
     elif scorecard.verdict != manifest.decision.get("verdict"):
         problem = "its scorecard and its manifest name different verdicts"
     elif manifest.finalized_at is not None and "running" in (manifest.status, scorecard.status):
@@ -216,6 +220,22 @@ def _check_metrics(
     if (counts.cases, counts.pairs) != (len(baseline.table.cases), baseline.table.pairs):
         message = f"{where}: its scorecard counts {counts.cases} cases, its results hold others"
         raise Untrusted(message)
+
+
+def read_whole_baseline(folder: Path, why: str) -> BaselineFiles:
+    """A baseline to plan with: of a full run (see `read_baseline`).
+
+    Raises:
+        UsageError: it is of a preview or delta, whose few cases would pass for all.
+    """
+    found = read_baseline(folder, why)
+    if found.scorecard.mode != "full":
+        message = (
+            f"{folder}: this is a {found.scorecard.mode} run over a part of the cases; only a full run can be "
+            "a baseline"
+        )
+        raise UsageError(message)
+    return found
 
 
 def open_baseline(folder: PlanFolder) -> Baseline | None:

@@ -75,7 +75,7 @@ def decide_run(
     table = merged.table
     gates = decide(table, plan, baseline)
     waiting = not over.final and over.pending > 0
-    outcome = None if waiting else verdict(gates, plan)
+    outcome = None if waiting else _verdict(gates, plan, over)
     return Scorecard(
         run_id=plan.run_id,
         plan_digest=plan.plan_digest,
@@ -100,6 +100,15 @@ def decide_run(
         notices=_notices(plan, merged),
         created_at=now,
     )
+
+
+def _verdict(gates: Sequence[GateResult], plan: Plan, over: Finality) -> Outcome:
+    """The worst outcome, once the run is over; until then there is none that could stand.
+
+    What is still open may be a score that no gate reads, or a failure that counts as the worst value
+    until it is mended: an open run neither passes nor blocks (contract section 4, Finality).
+    """
+    return verdict(gates, plan) if over.final else "blocked_missing"
 
 
 def _count(table: ScoreTable, state: int) -> int:

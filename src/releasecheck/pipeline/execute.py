@@ -382,7 +382,8 @@ def forget_outputs(
 ) -> None:
     """Null the outputs that every judge has read (`store_outputs: digest | none`) in some files.
 
-    In a run that is `closed` no judge will read any more. Byte offsets in the files change.
+    In a run that is `closed` no judge will read any more. Byte offsets in the files change. Nobody may
+    be writing to the files: a purged file takes the place of the one that is open elsewhere.
     """
     table = recorded.merged.table
     index = {case.id: position for position, case in enumerate(table.cases)}

@@ -121,7 +121,10 @@ def conclude(
     bundle = Bundle(request.out)
     recorded = _gather(folder, recorded, bundle)
     if plan.store_outputs != "full":
-        forget_outputs(folder, recorded, recorded.paths, closed=over.final)
+        # A file without an end may still be written to by a shard that lives; it waits until the end.
+        ended = {seen.source for seen in recorded.merged.files if seen.ended}
+        paths = [p for n, p in enumerate(recorded.paths) if over.final or n in ended]
+        forget_outputs(folder, recorded, paths, closed=over.final)
         recorded = merge_files(folder, recorded.paths)
     write_bundle(
         bundle,

@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from releasecheck.errors import NotResumable, UsageError
-from releasecheck.ledger.jsonl import LedgerReader
+from releasecheck.errors import NotResumable, Untrusted, UsageError
+from releasecheck.ledger.jsonl import LedgerReader, finish_file_name, shard_file_name
 from releasecheck.model.case import Case
 from releasecheck.model.table import CaseRow
 from releasecheck.pipeline.files import read_bytes, read_document
@@ -103,6 +103,12 @@ def ledger_files(folders: Iterable[Path]) -> list[Path]:
     found: dict[Path, None] = {}
     for folder in folders:
         if folder.is_file():
+            if not LEDGER_FILE.fullmatch(folder.name):
+                message = (
+                    f"{folder}: this is no name of a result file; expected shard-0000.attempt-1.jsonl or "
+                    "finish.attempt-1.jsonl, as `shard` wrote it"
+                )
+                raise UsageError(message)
             found[folder.resolve()] = None
             continue
         if not folder.is_dir():
@@ -115,8 +121,26 @@ def ledger_files(folders: Iterable[Path]) -> list[Path]:
 
 
 def open_ledgers(paths: Iterable[Path]) -> list[LedgerReader]:
-    """Readers for ledger files, headers read."""
-    return [LedgerReader(path) for path in paths]
+    """Readers for ledger files, headers read.
+
+    Raises:
+        Untrusted: a file has the name of another shard or attempt; later steps go by the name.
+    """
+    readers = [LedgerReader(path) for path in paths]
+    for reader in readers:
+        if (header := reader.header) is None:
+            continue
+        name = (
+            finish_file_name(header.attempt)
+            if header.shard is None
+            else shard_file_name(header.shard, header.attempt)
+        )
+        if reader.name != name:
+            message = (
+                f"{reader.path}: by its header this is {name}; give the file its own name again"
+            )
+            raise Untrusted(message)
+    return readers
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from releasecheck.config import load_cases, load_suite
 from releasecheck.errors import UsageError
 from releasecheck.model.plan import GitState, Policy, Root
-from releasecheck.pipeline.baselines import has_baseline, read_baseline
+from releasecheck.pipeline.baselines import has_baseline, read_whole_baseline
 from releasecheck.pipeline.files import write_whole
 from releasecheck.pipeline.preflight import placed_in
 from releasecheck.plan import (
@@ -159,9 +159,9 @@ def _baseline(request: PlanRequest, loaded: LoadedSuite) -> BaselineFiles | None
     if request.baseline == "none":
         return None
     if request.baseline is not None:
-        return read_baseline(request.baseline, _why(request, loaded))
+        return read_whole_baseline(request.baseline, _why(request, loaded))
     folder = loaded.root / loaded.suite.baseline.path
-    return read_baseline(folder, _why(request, loaded)) if has_baseline(folder) else None
+    return read_whole_baseline(folder, _why(request, loaded)) if has_baseline(folder) else None
 
 
 def _why(request: PlanRequest, loaded: LoadedSuite) -> str:

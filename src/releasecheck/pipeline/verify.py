@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from releasecheck.canonical import digest_bytes, digest_chunks
@@ -195,8 +196,21 @@ def _check_manifest(
         yield f"manifest.json: {line}"
     for name in ("badge.json", "badge.svg"):
         path = bundle.path / name
-        if path.is_file() and read_bytes(path) != badges.get(name):
-            yield f"{name}: it is not the badge of this decision"
+        found = read_bytes(path) if path.is_file() else None
+        if found != badges.get(name):
+            what = "it is not there" if found is None else "it is not the badge of this decision"
+            yield f"{name}: {what}; `releasecheck resume` writes it anew"
+    if (bundle.path / "failure.json").exists():
+        yield "failure.json: it says that the run could not be carried through, beside a decision"
+    if manifest.finalized_at is not None and not _is_time(manifest.finalized_at):
+        yield f"manifest.json: finalized_at: found {manifest.finalized_at!r}, expected a time"
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
 
 
 def _same_tool(manifest: Manifest, world: World) -> bool:

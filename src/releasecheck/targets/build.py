@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from releasecheck.errors import ConfigError, Problem
 from releasecheck.model.suite import CommandTarget, HttpTarget, OpenAITarget, PythonTarget
 from releasecheck.references import PORT
+from releasecheck.targets.checks import template_problems
 from releasecheck.targets.retrying import RetryingTarget, Rules
 from releasecheck.transport.context import Context
 from releasecheck.transport.limits import Pace
@@ -132,16 +133,12 @@ async def _asker(
 def _over_http(spec: HttpTarget | OpenAITarget, context: Context, classify: Classifier) -> Asker:
     from releasecheck.targets.http import HttpAsker
     from releasecheck.targets.openai import OpenAIAsker
-    from releasecheck.targets.template import TemplateProblem, undeclared
+    from releasecheck.targets.template import TemplateProblem
 
-    key, templates = (
-        ("target.messages", spec.messages)
-        if isinstance(spec, OpenAITarget)
-        else ("target.body", spec.body)
-    )
-    unknown = undeclared(templates)
-    if unknown:
-        raise ConfigError(Problem(problem, key=key) for problem in unknown)
+    wrong = [Problem(p.message, key=f"target.{p.key}") for p in template_problems(spec)]
+    if wrong:
+        raise ConfigError(wrong)
+    key = "target.messages" if isinstance(spec, OpenAITarget) else "target.body"
     client = context.client.http()
     try:
         if isinstance(spec, HttpTarget):

@@ -26,7 +26,7 @@ def check_target(
     A program is looked for and a function is imported by the interpreter that will run it. What needs
     a variable that is not set here is left to the run, which checks its environment first.
     """
-    problems = [*_templates(spec), *_expressions(spec)]
+    problems = [*template_problems(spec), *_expressions(spec)]
     if problems or root is None:
         return problems
     redactor = redactor_of([spec.model_dump(mode="json", by_alias=True)], environment)
@@ -39,7 +39,8 @@ def check_target(
     return [Problem(redactor.text(p.message), p.path, p.line, p.column, p.key) for p in found]
 
 
-def _templates(spec: TargetSpec) -> Iterator[Problem]:
+def template_problems(spec: TargetSpec) -> Iterator[Problem]:
+    """What is wrong with a target's templates, names that it may not see among it; `key` in the target."""
     from releasecheck.targets.template import undeclared, undeclared_in_url
 
     written: dict[str, object] = {}

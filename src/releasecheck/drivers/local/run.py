@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from contextlib import contextmanager, suppress
+from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -42,7 +43,6 @@ from releasecheck.publish import build_failure
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from releasecheck.model.failure import Stage
     from releasecheck.pipeline.finish import FinishResult
@@ -206,14 +206,18 @@ async def run_shards(
     limits = limits_of(plan, None)
     seconds = [limit for limit in (options.time_budget_s, limits.time_s) if limit is not None]
     until = world.clock.monotonic() + min(seconds) if seconds else None
-    # Merged once, before anything is timed: what is on record, what it cost, what is left.
-    paths = ledger_files([bundle.results]) if bundle.results.is_dir() else []
-    recorded = merge_files(folder, paths)
-    spent = Spent(cost_so_far(recorded, np.arange(plan.cases)))
-    world.progress.begin(int(np.count_nonzero(open_trials(recorded, "all"))))
     gate = asyncio.Semaphore(SHARDS_AT_ONCE)
 
-    async with open_tools(folder, world, "all", shard=None, logs=bundle.results) as tools:
+    async with AsyncExitStack() as stack:
+        for shard in plan.shards:
+            stack.enter_context(shard_locked(bundle.results, shard.index))
+        # Merged once, before anything is timed: what is on record, what it cost, what is left.
+        recorded = merge_files(folder, ledger_files([bundle.results]))
+        spent = Spent(cost_so_far(recorded, np.arange(plan.cases)))
+        world.progress.begin(int(np.count_nonzero(open_trials(recorded, "all"))))
+        tools = await stack.enter_async_context(
+            open_tools(folder, world, "all", shard=None, logs=bundle.results)
+        )
 
         async def one(index: int) -> ShardDone:
             async with gate:
@@ -304,6 +308,29 @@ def locked(out: Path) -> Iterator[None]:
                 (out / LOCK).unlink()
                 out.rmdir()
         lock.release()
+
+
+@contextmanager
+def shard_locked(results: Path, index: int) -> Iterator[None]:
+    """Hold one shard's files in a folder: two writers would ask everything twice (S0-12)."""
+    lock = FileLock(results / f".shard-{index:04d}.lock")
+    try:
+        results.mkdir(parents=True, exist_ok=True)
+        lock.acquire(timeout=0)
+    except Timeout:
+        message = f"{results}: another process is at work on shard {index}; wait for it, or stop it"
+        raise NotResumable(message) from None
+    except OSError as error:
+        message = (
+            f"{results}: this folder cannot be used: {error.strerror}; name another one with --out"
+        )
+        raise UsageError(message) from None
+    try:
+        yield
+    finally:
+        lock.release()
+        with suppress(OSError):
+            Path(lock.lock_file).unlink()
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from releasecheck.drivers.local.run import shard_locked
 from releasecheck.drivers.local.signals import stopping_on_signals
 from releasecheck.errors import UsageError
 from releasecheck.pipeline.execute import (
@@ -48,7 +49,10 @@ async def run_one_shard(
     until = world.clock.monotonic() + min(seconds) if seconds else None
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 - a coroutine always runs in a task
-    with stopping_on_signals(world.stop, task, world.progress):
+    with (
+        shard_locked(request.results, request.index),
+        stopping_on_signals(world.stop, task, world.progress),
+    ):
         try:
             async with open_tools(
                 folder, world, request.judges, shard=request.index, logs=request.results
