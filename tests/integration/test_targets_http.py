@@ -596,6 +596,7 @@ def test_secrets__are_in_no_message() -> None:
             r"target\.body: `expected`.*may not see",
         ),
         ({"url": "http://a/", "body": {"q": "x {{ inptu }}"}}, r"`inptu`.*no such name"),
+        ({"url": "http://a/{{ inptu }}"}, r"target\.url: `inptu`.*no such name"),
         ({"url": "http://a/", "output": "a["}, r"target\.output"),
     ],
 )
