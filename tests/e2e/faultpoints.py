@@ -1,7 +1,7 @@
 """A signal at a chosen moment: every change that the program makes on disk is a numbered point.
 
-Nothing of the program knows about this. Renames and removals are seen by an audit hook, ledger lines by a
-wrapper around the writer's public methods.
+Nothing of the program knows about this. Files that are opened to be written, renames and removals are
+seen by an audit hook, ledger lines by a wrapper around the writer's public methods.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 WATCHED = {"os.rename": 1, "os.remove": 0}
 """Audit event -> which of its arguments names the file."""
+WRITING = os.O_WRONLY | os.O_RDWR
 
 
 class Points:
@@ -50,7 +51,9 @@ def arm(fault: dict[str, Any]) -> None:
     points = Points(fault)
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
-        if event in WATCHED:
+        if event == "open" and isinstance(arguments[0], str) and arguments[2] & WRITING:
+            points.passed(f"write {Path(arguments[0]).name}")
+        elif event in WATCHED:
             path = str(arguments[WATCHED[event]])
             points.passed(f"{event.removeprefix('os.')} {Path(path).name}")
 

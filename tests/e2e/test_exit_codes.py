@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.e2e.forge import edit, edit_lines
-from tests.e2e.suites import Answers, document, http_suite, lines, outcomes, scorecard
+from tests.e2e.suites import (
+    Answers,
+    Asked,
+    document,
+    http_suite,
+    lines,
+    outcomes,
+    recorded,
+    scorecard,
+)
 from tests.processes import environment
 
 if TYPE_CHECKING:
@@ -224,6 +233,8 @@ def test_4__records_that_cannot_be_trusted(
     assert stranger.code == 4, stranger
     assert "belongs to another run" in stranger.err
     assert document(suite.out / "failure.json")["code"] == "foreign_record"
+    assert finish("results-plan").code == 0
+    assert not (suite.out / "failure.json").exists()
     again = tmp_path / "again"
     again.mkdir()
     name = "shard-0000.attempt-1.jsonl"
@@ -237,22 +248,34 @@ def test_4__records_that_cannot_be_trusted(
     )
     assert edited.code == 4, edited
     edit(tmp_path / "plan" / "plan.json", lambda plan: plan["gates"][0].update(min=0.1))
-    for command in (("shard", "--plan", "plan", "--index", "0"), ("status", "out")):
-        assert program(*command, cwd=tmp_path).code in (3, 4)
+    finish_words = ("finish", "--plan", "plan", "--results", "again")
+    for command in (("shard", "--plan", "plan", "--index", "0"), finish_words):
+        assert program(*command, cwd=tmp_path).code == 4
 
 
 def test_130__outranks_everything(tmp_path: Path, program: Program, answers: Answers) -> None:
     """Interrupted while another reason to stop stands already; nothing on stdout."""
-    suite = http_suite(tmp_path, answers, 3, batch=1)
-    answers.hold_after = 1
-    running = program.start("run", suite.path, "--time-budget", "1ms", cwd=tmp_path)
-    ended = running.wait()
-    assert ended.code == 2, ended  # the budget alone
-    running = program.start("resume", "out", cwd=tmp_path)
+
+    def reply(asked: Asked) -> tuple[int, Any]:
+        if asked.question == "q0":
+            time.sleep(0.5)  # longer than the budget, so nothing is begun after it
+        else:
+            answers.open.wait(30)
+        return 200, {"answer": asked.question.upper()}
+
+    answers.reply = reply
+    suite = http_suite(tmp_path, answers, 3, batch=1, target={"concurrency": 2})
+    running = program.start("run", suite.path, "--time-budget", "300ms", cwd=tmp_path)
     answers.wait_asked(2)
+    while not recorded(suite.out):
+        time.sleep(0.02)
+    time.sleep(0.2)
     running.signal(signal.SIGTERM)
     done = running.wait()
     assert (done.code, done.out) == (130, ""), done
+    assert len(answers.asked) == 2
+    answers.open.set()
+    assert program("resume", "out", cwd=tmp_path).code == 0
 
 
 def test_shard__says_whether_a_re_run_has_something_to_do(
@@ -333,9 +356,15 @@ def test_lost_output__is_no_success(tmp_path: Path, answers: Answers) -> None:
     assert scorecard(suite.out)["verdict"] == "pass"
 
 
-def test_run__an_open_run_is_never_green(tmp_path: Path, program: Program, answers: Answers) -> None:
+def test_run__an_open_run_is_never_green(
+    tmp_path: Path, program: Program, answers: Answers
+) -> None:
     """A score that no gate reads can still be had: provisional, exit 2 (contract section 4, Finality)."""
-    slow = {"id": "slow", "type": "command", "run": [sys.executable, "-c", "import time; time.sleep(60)"]}
+    slow = {
+        "id": "slow",
+        "type": "command",
+        "run": [sys.executable, "-c", "import time; time.sleep(60)"],
+    }
     suite = http_suite(
         tmp_path,
         answers,

@@ -93,6 +93,13 @@ def kill_and_resume(scene: Scene, program: Program, number: int, name: str) -> D
     return resumed
 
 
+def test_files__are_never_written_in_place(scene: Scene) -> None:
+    """Readers see the old or the new content of a file; only ledgers grow where they are."""
+    kept = {path.name for path in scene.whole.rglob("*") if path.is_file() and path.name != ".lock"}
+    written = {name.removeprefix("write ") for name in scene.points if name.startswith("write ")}
+    assert written & kept == {path.name for path in (scene.whole / "results").iterdir()}
+
+
 def test_killed_while_planning__leaves_nothing_of_it(scene: Scene, program: Program) -> None:
     """C-26: plan and cases are there together or not at all; nothing was asked; `run` starts anew."""
     for number, name in scene.named("rename cases", "rename plan", "remove .replacing"):
@@ -175,6 +182,7 @@ def test_killed_while_replacing__is_taken_for_neither_run(scene: Scene, program:
         assert again.code == 0, (names[number], again)
         same_but_for_times(scene.whole, out)
         assert document(out / "manifest.json")["run_id"] != scorecard(scene.whole)["run_id"]
+        assert program("resume", out, cwd=scene.folder).code == 0
 
 
 def test_killed_again_and_again__asks_only_what_was_in_flight(

@@ -405,6 +405,24 @@ def test_store_outputs__keeps_what_waits_for_a_judge(tmp_path: Path, program: Pr
     assert program("verify", "out", cwd=tmp_path).code == 0
 
 
+def test_store_outputs__keeps_none_in_a_bundle(tmp_path: Path, program: Program) -> None:
+    """Answers in one job's folder, judged by another job: the bundle forgets what was judged."""
+    body = 'return "ANSWER-" + case["input"]'
+    judges = [{"id": "says", "type": "contains", "value": "ANSWER"}]
+    gates = [{"id": "quality", "metric": "says", "min": 1}]
+    suite = python_suite(tmp_path, 2, body, store_outputs="digest", judges=judges, gates=gates)
+    assert program("plan", suite.path, "--shards", "1", cwd=tmp_path).code == 0
+    shard = ("shard", "--plan", "plan", "--index", "0", "--judges")
+    assert program(*shard, "none", "--out", "asked", cwd=tmp_path).code == 0
+    assert program(*shard, "only", "--out", "judged", "--resume", "asked", cwd=tmp_path).code == 0
+    finish = ("finish", "--plan", "plan", "--results", "asked", "--results", "judged")
+    for _ in range(2):
+        assert program(*finish, cwd=tmp_path).code == 0
+        assert not stored_texts(suite, "out")
+        assert program("verify", "out", cwd=tmp_path).code == 0
+    assert len(stored_texts(suite, "asked")) == 1  # somebody else's folder is left alone
+
+
 def test_hopeless_target__is_left_alone(tmp_path: Path, program: Program, answers: Answers) -> None:
     """The same refusal again and again ends the run early, without a verdict."""
     answers.status = {f"q{number}": 401 for number in range(30)}
