@@ -25,6 +25,11 @@ SHORTEST: Final = 8
 """Values with fewer characters are not replaced: a short or everyday word would blank the report."""
 
 
+LINE: Final = 56
+"""Characters up to which no encoder breaks a line of Base64."""
+_BASE64: Final = re.compile("[A-Za-z0-9+/_-]+=*")
+
+
 class Redactor:
     """Replaces secret values in texts and JSON values; without secrets it costs nothing."""
 
@@ -54,7 +59,7 @@ class Redactor:
         self._names = forms
         # Longest first, so that a form inside another one does not leave the rest standing.
         ordered = sorted(forms, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+        self._pattern = re.compile("|".join(map(_wrapped, ordered))) if ordered else None
 
     @property
     def active(self) -> bool:
@@ -65,19 +70,34 @@ class Redactor:
         """`text` without secret values."""
         if self._pattern is None:
             return text
-        return self._pattern.sub(lambda match: f"[redacted:{self._names[match[0]]}]", text)
+        return self._pattern.sub(self._instead, text)
+
+    def _instead(self, match: re.Match[str]) -> str:
+        found = match[0]
+        name = self._names.get(found) or self._names["".join(found.split())]
+        return f"[redacted:{name}]"
 
     def value(self, value: Json) -> Json:
-        """A JSON value without secret values in any text or key."""
+        """A JSON value without secret values in any text, key or number."""
         if self._pattern is None:
             return value
         if isinstance(value, str):
             return self.text(value)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            shown = str(value)
+            return self.text(shown) if self._pattern.fullmatch(shown) else value
         if isinstance(value, list):
             return [self.value(item) for item in value]
         if isinstance(value, dict):
             return {self.text(key): self.value(item) for key, item in value.items()}
         return value
+
+
+def _wrapped(form: str) -> str:
+    """A pattern for one form; a long Base64 text may be broken into lines, as in mails and PEM files."""
+    if len(form) <= LINE or not _BASE64.fullmatch(form):
+        return re.escape(form)
+    return r"\s{0,2}".join(map(re.escape, form))
 
 
 def _forms(value: str) -> set[str]:
@@ -91,6 +111,8 @@ def _forms(value: str) -> set[str]:
         json.dumps(value, ensure_ascii=False)[1:-1],
         repr(value)[1:-1],
         html.escape(value),
+        data.hex(),
+        data.hex().upper(),
         *_url_forms(data),
         *_base64_forms(data),
     }

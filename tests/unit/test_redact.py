@@ -147,3 +147,19 @@ def test_redactor__leaves_values_without_secrets_alone(value: Any) -> None:
 def test_redactor__says_whether_there_is_anything_to_replace(name: str) -> None:
     assert Redactor({name: CANARY}).active
     assert not Redactor({}).active
+
+
+def test_redactor__numbers_hex_and_wrapped_base64() -> None:
+    """B122: what a target can make of a secret without any malice."""
+    token = "tok-" + "0123456789abcdef" * 6
+    redactor = Redactor({"PIN": "4012888888881881", "TOKEN": token})
+    assert redactor.value({"pin": 4012888888881881, "other": 17, "yes": True}) == {
+        "pin": "[redacted:PIN]",
+        "other": 17,
+        "yes": True,
+    }
+    wrapped = base64.encodebytes(token.encode()).decode()
+    assert "\n" in wrapped.strip()
+    for text in (wrapped, token.encode().hex(), token.encode().hex().upper()):
+        assert redactor.text(f"see {text} here").strip().startswith("see [redacted:TOKEN]")
+    assert redactor.text("plain words stay") == "plain words stay"
