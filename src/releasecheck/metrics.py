@@ -16,11 +16,9 @@ import numpy as np
 from releasecheck.model.scorecard import Metric
 from releasecheck.model.suite import (
     BUILTIN_METRICS,
-    RankJudge,
-    SimilarityJudge,
     Stat,
-    YesNoJudge,
     has_pass_mark,
+    value_range,
 )
 from releasecheck.stats import (
     QUANTILES,
@@ -108,7 +106,7 @@ class _Side:
 
     def is_share(self, metric: str) -> bool:
         """Whether every value lies between 0 and 1 by the nature of its judge."""
-        return isinstance(self.specs.get(metric), YesNoJudge | SimilarityJudge | RankJudge)
+        return metric in self.specs and value_range(self.specs[metric]) == (0.0, 1.0)
 
     def pass_rule(self, metric: str) -> str:
         """How a case passes by this metric."""

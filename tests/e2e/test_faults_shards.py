@@ -389,7 +389,7 @@ def test_b104__every_report_tells_of_the_one_failure(tmp_path: Path) -> None:
         for n in range(4)
     ]
     judge = {"id": "exact", "type": "exact"}
-    gate = {"id": "gate", "metric": "exact", "max": 0, "on_target_failure": "count_as_fail"}
+    gate = {"id": "gate", "metric": "exact", "min": 1, "on_target_failure": "count_as_fail"}
     suite = suite_of(tmp_path, cases, python(tmp_path, body), judge, gates=[gate])
     card = decided(cli("run", suite.path, cwd=tmp_path), suite, code=1)
     assert card["counts"] | {"scored": 3, "failed": 1} == card["counts"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import pytest
@@ -310,6 +310,34 @@ def test_decide__an_unknown_worst_value_cannot_count() -> None:
     assert one(gate, table, judges=[scale]).outcome == "block"
     latency = counting(GateSpec(id="g", metric="latency_ms", max=1))
     refused(one(latency, table, judges=[scale]), "blocked_missing", "worst value of latency_ms")
+
+
+def test_decide__the_worst_value_of_a_scale_counts() -> None:
+    scale = PythonJudge(id="tone", type="python", function="m:f", scale=(1.0, 5.0))
+    table = score_table({"tone": [5, "target_failed"]}, judges=[scale])
+    gate = counting(GateSpec(id="g", metric="tone", min=3))
+    assert one(gate, table, judges=[scale]).value == 3.0
+
+
+@pytest.mark.parametrize(
+    ("better", "gate"),
+    [
+        ("higher", GateSpec(id="g", metric="close", max=0.1)),
+        ("higher", GateSpec(id="g", metric="close", stat="p95", max=0.1)),
+        ("higher", GateSpec(id="g", metric="close", stat="pass_rate", max=0.1)),
+        ("lower", GateSpec(id="g", metric="close", min=0.9)),
+        ("lower", GateSpec(id="g", metric="close", stat="pass_rate", max=0.1)),
+    ],
+)
+def test_decide__a_target_failure_never_counts_in_favour_of_a_gate(
+    better: Literal["higher", "lower"], gate: GateSpec
+) -> None:
+    """Whatever a plan says: a target that never answers has passed nothing."""
+    judge = SimilarityJudge(id="close", type="similarity", better=better, pass_at=0.5)
+    table = score_table({"close": ["target_failed", "target_failed"]}, judges=[judge])
+    refused(
+        one(counting(gate), table, judges=[judge]), "blocked_missing", "would count in its favour"
+    )
 
 
 def test_decide__target_failures_count_on_both_sides() -> None:

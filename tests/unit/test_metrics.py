@@ -114,7 +114,7 @@ def test_measure__t_interval_over_case_means() -> None:
     table = score_table({"close": [[0.2, 0.4], [0.5, 0.7], [0.9, "na"]]})
     metric = find(table, plan_for(table), "close", "mean")
     means = np.array([0.3, 0.6, 0.9])
-    oracle = scipy.stats.t.interval(0.95, 2, means.mean(), scipy.stats.sem(means))
+    oracle = np.clip(scipy.stats.t.interval(0.95, 2, means.mean(), scipy.stats.sem(means)), 0, 1)
     assert metric.value == 0.6
     assert (metric.ci_low, metric.ci_high) == pytest.approx(oracle, abs=1e-9)
     assert (metric.n_scored, metric.n_expected) == (5, 5)
@@ -125,7 +125,7 @@ def test_measure__yes_and_no_over_several_trials_are_shares_of_a_case() -> None:
     table = score_table({"exact": [[1, 1, 0], [1, 1, 1], [0, 0, 0], [0, 1, 0]]})
     metric = find(table, plan_for(table), "exact", "mean")
     means = np.array([2 / 3, 1, 0, 1 / 3])
-    oracle = scipy.stats.t.interval(0.95, 3, means.mean(), scipy.stats.sem(means))
+    oracle = np.clip(scipy.stats.t.interval(0.95, 3, means.mean(), scipy.stats.sem(means)), 0, 1)
     assert (metric.ci_low, metric.ci_high) == pytest.approx(oracle, abs=1e-9)
 
 

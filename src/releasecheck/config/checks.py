@@ -30,7 +30,9 @@ from releasecheck.model.suite import (
     SimilarityJudge,
     Suite,
     YesNoJudge,
+    favours_failures,
     has_pass_mark,
+    value_range,
 )
 from releasecheck.references import PORT, references_in
 
@@ -64,11 +66,6 @@ def check_suite(suite: Suite, document: MapNode) -> tuple[list[Problem], list[Pr
     for position, gate in enumerate(suite.gates):
         check.gate(gate, ("gates", position))
     return check.problems, check.notes
-
-
-def scale_of(judge: Judge) -> tuple[float, float] | None:
-    """Lowest and highest value a judge can give; None when only its author knows."""
-    return judge.scale if isinstance(judge, PythonJudge | CommandJudge) else (0.0, 1.0)
 
 
 class _Check:
@@ -137,7 +134,7 @@ class _Check:
         self._pass_rule(judge, (*loc, "pass_rule"))
 
     def _pass_at(self, judge: Judge, loc: Loc) -> None:
-        scale = scale_of(judge)
+        scale = value_range(judge)
         if judge.pass_at is None or scale is None:
             return
         low, high = scale
@@ -211,15 +208,30 @@ class _Check:
             )
         if gate.require is not None and gate.stat != "mean":
             self._bad((*loc, "stat"), "`require` looks at every case by itself; leave out `stat`")
-        unbounded = isinstance(judge, PythonJudge | CommandJudge)
-        if gate.on_target_failure == "count_as_fail" and unbounded and not by_pass:
-            self._bad(
-                (*loc, "on_target_failure"),
-                f"the worst value of the {judge.type} judge {judge.id!r} is not known; use "
-                "`stat: pass_rate` or `require: all` with it",
-            )
-        scale = (0.0, 1.0) if gate.stat == "pass_rate" else scale_of(judge)
+        self._counted_failures(gate, judge, loc, by_pass=by_pass)
+        scale = (0.0, 1.0) if gate.stat == "pass_rate" else value_range(judge)
         self._threshold(gate, scale, loc)
+
+    def _counted_failures(self, gate: GateSpec, judge: Judge, loc: Loc, *, by_pass: bool) -> None:
+        place = (*loc, "on_target_failure")
+        limits = value_range(judge)
+        if gate.on_target_failure == "count_as_fail" and limits is None and not by_pass:
+            self._bad(
+                place,
+                f"the worst value of the {judge.type} judge {judge.id!r} is not known; give it a "
+                "`scale`, or use `stat: pass_rate` or `require: all` with it",
+            )
+        elif rule := favours_failures(gate, judge.better):
+            counts = "not passed"
+            if limits is not None and gate.stat != "pass_rate":
+                worst = limits[0] if judge.better == "higher" else limits[1]
+                counts = f"{worst:g}, the worst value of {judge.id!r}"
+            self._bad(
+                place,
+                f"a failed call would count as {counts}, and so help to stay "
+                f"{'below' if rule == 'max' else 'above'} `{rule}`: leave it out and add a gate on "
+                "target_errors",
+            )
 
     def _threshold(
         self, gate: GateSpec, scale: tuple[float, float | None] | None, loc: Loc

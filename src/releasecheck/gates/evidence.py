@@ -217,8 +217,8 @@ def _gap(subject: Subject, col: Column) -> str | None:
     sentence = f"{count_of(cases, total)} {have} no {subject.noun} ({', '.join(parts)})"
     if failed:
         sentence += f"; in {failed} of them the target itself failed"
-        if subject.gate.on_target_failure == "count_as_fail":
-            sentence += f", and the worst value of {subject.gate.metric} is not known"
+        if subject.uncountable is not None:
+            sentence += f", and {subject.uncountable}"
     return sentence
 
 

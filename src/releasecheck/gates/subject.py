@@ -9,10 +9,9 @@ import numpy as np
 
 from releasecheck.model.suite import (
     BUILTIN_METRICS,
-    RankJudge,
-    SimilarityJudge,
-    YesNoJudge,
+    favours_failures,
     has_pass_mark,
+    value_range,
 )
 from releasecheck.stats import column
 
@@ -84,15 +83,32 @@ class Subject:
     def column(self, table: ScoreTable) -> Column | None:
         """The metric in a table, failures of the target counted as the gate says.
 
-        The same on both sides of a comparison: it is one metric. A judge whose worst value nobody
-        knows has none to count, so there such a failure stays a failure.
+        The same on both sides of a comparison: it is one metric. Where they cannot be counted (see
+        `uncountable`) a failure stays a failure.
         """
         col = column(table, self.gate.metric)
         if col is None or self.judge is None or self.gate.on_target_failure == "refuse":
             return col
-        worst = 1.0 if self.lower_is_better else 0.0
-        bounded = isinstance(self.judge.spec, YesNoJudge | SimilarityJudge | RankJudge)
-        return col.count_failures_as(worst) if bounded or not self.needs_values else col
+        if self.uncountable is not None:
+            return col
+        low, high = value_range(self.judge.spec) or (0.0, 1.0)
+        return col.count_failures_as(high if self.lower_is_better else low)
+
+    @property
+    def uncountable(self) -> str | None:
+        """Why failures of the target cannot count as the gate asks; None when they can, or need not.
+
+        `plan` refuses such gates; a plan from elsewhere must not turn failures into a pass either.
+        """
+        if self.gate.on_target_failure == "refuse":
+            return None
+        metric = self.gate.metric
+        unknown = self.judge is None or value_range(self.judge.spec) is None
+        if unknown and (self.needs_values or self.judge is None):
+            return f"the worst value of {metric} is not known"
+        if self.judge is not None and favours_failures(self.gate, self.judge.spec.better):
+            return f"as the worst value of {metric} it would count in its favour"
+        return None
 
     def selects(self, cases: Sequence[CaseRow]) -> Flags:
         """Which cases are the gate's: of its split, and chosen by its tags and ids."""

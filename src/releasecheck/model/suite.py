@@ -360,6 +360,20 @@ def has_pass_mark(spec: Judge) -> bool:
     return isinstance(spec, YesNoJudge) or spec.pass_at is not None
 
 
+def is_yes_no(spec: Judge) -> bool:
+    """Whether every value is 1 or 0: of yes/no judges, and of all that is turned round."""
+    return isinstance(spec, YesNoJudge) or (
+        isinstance(spec, PythonJudge | CommandJudge) and spec.negate
+    )
+
+
+def value_range(spec: Judge) -> tuple[float, float] | None:
+    """Lowest and highest value a judge can give; None when only its author knows."""
+    if isinstance(spec, PythonJudge | CommandJudge) and not spec.negate:
+        return spec.scale
+    return 0.0, 1.0
+
+
 class CaseFilter(Written):
     """A gate's own choice of cases, inside its split."""
 
@@ -516,3 +530,20 @@ def value_passes(spec: JudgeBase, value: float) -> bool | None:
     if mark is None:
         return None
     return value >= mark if spec.better == "higher" else value <= mark
+
+
+def favours_failures(
+    gate: GateSpec, better: Literal["higher", "lower"]
+) -> Literal["min", "max"] | None:
+    """The rule that failed calls, counted as the worst value, would help to hold; None when none.
+
+    What is worst follows the judge's `better`, and a gate may look the other way: every call fails, the
+    mean is 0, and 0 is below `max`. By `pass_rate` a failed call is one that does not pass.
+    """
+    if gate.on_target_failure == "refuse":
+        return None
+    if gate.max is not None and (gate.stat == "pass_rate" or better == "higher"):
+        return "max"
+    if gate.min is not None and gate.stat != "pass_rate" and better == "lower":
+        return "min"
+    return None

@@ -92,7 +92,23 @@ SIMILAR = "[{id: j, type: similarity}]"
          "as; leave it out and add a gate on target_errors"),
         (PYTHON, "metric: j, min: 0.5, on_target_failure: count_as_fail",
          "r.yaml:6:57: gates[0].on_target_failure: the worst value of the python judge 'j' is not "
-         "known; use `stat: pass_rate` or `require: all` with it"),
+         "known; give it a `scale`, or use `stat: pass_rate` or `require: all` with it"),
+        # a failure that would count in the gate's favour
+        ("[{id: j, type: contains, value: sorry}]",
+         "metric: j, max: 0.1, on_target_failure: count_as_fail",
+         "r.yaml:6:57: gates[0].on_target_failure: a failed call would count as 0, the worst value of "
+         "'j', and so help to stay below `max`: leave it out and add a gate on target_errors"),
+        ("[{id: j, type: similarity}]", "metric: j, stat: p95, max: 0.1, on_target_failure: count_as_fail",
+         "r.yaml:6:68: gates[0].on_target_failure: a failed call would count as 0, the worst value of "
+         "'j', and so help to stay below `max`: leave it out and add a gate on target_errors"),
+        ("[{id: j, type: similarity, better: lower}]",
+         "metric: j, min: 0.1, on_target_failure: count_as_fail",
+         "r.yaml:6:57: gates[0].on_target_failure: a failed call would count as 1, the worst value of "
+         "'j', and so help to stay above `min`: leave it out and add a gate on target_errors"),
+        ("[{id: j, type: similarity, better: lower, pass_at: 0.5}]",
+         "metric: j, stat: pass_rate, max: 0.1, on_target_failure: count_as_fail",
+         "r.yaml:6:74: gates[0].on_target_failure: a failed call would count as not passed, and so help "
+         "to stay below `max`: leave it out and add a gate on target_errors"),
         ("[{id: j, type: exact}]", "metric: j, stat: p95, require: all",
          "r.yaml:6:34: gates[0].stat: `require` looks at every case by itself; leave out `stat`"),
     ],
@@ -115,6 +131,11 @@ def test_check_suite__what_could_decide_nothing(
         (PYTHON, "metric: j, no_regression: {max_drop: 3}"),
         (PYTHON[:-2] + ", pass_at: 3}]", "metric: j, stat: pass_rate, min: 0.5, "
          "on_target_failure: count_as_fail"),
+        (SCALED, "metric: j, min: 2, on_target_failure: count_as_fail"),
+        ("[{id: j, type: similarity, better: lower}]",
+         "metric: j, max: 0.5, on_target_failure: count_as_fail"),
+        ("[{id: j, type: similarity, better: lower, pass_at: 0.5}]",
+         "metric: j, stat: pass_rate, min: 0.5, on_target_failure: count_as_fail"),
         ("[{id: j, type: exact}]", "metric: j, stat: sum, min: 20"),
         ("[{id: j, type: exact}]", "metric: target_errors, stat: sum, max: 3"),
         ("[{id: j, type: exact}]", "metric: latency_ms, stat: p95, max: 2000"),
