@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from releasecheck.canonical import digest, digest_bytes, dump_document, dump_line
+from releasecheck.errors import Untrusted
 from releasecheck.ledger.jsonl import JsonlWriter, LedgerReader, stable_file_digest
 from releasecheck.model.plan import plan_digest
 from releasecheck.model.record import FileHeader, read_record
 from releasecheck.model.results import results_digest
+from releasecheck.pipeline.bundle import badge_files, read_decision
+from releasecheck.pipeline.folders import Bundle
 from releasecheck.plan.freeze import cases_digest
 from tests.e2e.suites import document, lines
 from tests.fakes import FakeClock
@@ -110,6 +113,16 @@ def seal(out: Path) -> None:
         manifest["ledger"]["set_digest"] = digest(sorted(seen, key=str))
 
     edit(out / "manifest.json", vouch)
+    rebadge(out)
+
+
+def rebadge(out: Path) -> None:
+    """Make the badge anew, which names the digest of the manifest."""
+    if not (out / "badge.svg").exists() or not (out / "scorecard.json").exists():
+        return
+    with suppress(Untrusted):  # of a manifest and a scorecard that disagree no badge can be made
+        for name, data in badge_files(*read_decision(Bundle(out))).items():
+            (out / name).write_bytes(data)
 
 
 def seal_baseline(folder: Path) -> None:
@@ -127,6 +140,7 @@ def seal_baseline(folder: Path) -> None:
 
 def is_sealed(out: Path) -> bool:
     """Whether sealing an honest bundle changes nothing: the forger knows every digest there is."""
-    before = json.loads((out / "manifest.json").read_bytes())
+    names = ("manifest.json", "badge.json", "badge.svg")
+    before = [(out / name).read_bytes() for name in names]
     seal(out)
-    return bool(document(out / "manifest.json") == before)
+    return [(out / name).read_bytes() for name in names] == before

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from releasecheck.canonical import digest
-from tests.e2e.forge import edit, edit_lines, is_sealed, rewrite_ledger, seal, seal_plan
+from tests.e2e.forge import edit, edit_lines, is_sealed, rebadge, rewrite_ledger, seal, seal_plan
 from tests.e2e.suites import Answers, document, http_suite, lines, scorecard
 
 if TYPE_CHECKING:
@@ -319,9 +319,8 @@ def test_manifest_edited__differs(bundles: Bundles, program: Program, name: str)
     """No file vouches for the manifest, but almost all of it follows from the rest."""
     out = bundles.copy()
     edit(out / "manifest.json", manifest_edits()[name])
-    (out / "badge.svg").unlink()  # which names the manifest's digest
     if name != "provenance":  # who made a run only the badge can contradict
-        (out / "badge.json").unlink()
+        rebadge(out)
     done = program("verify", out, cwd=bundles.folder)
     assert done.code == 4, done
 
