@@ -90,7 +90,8 @@ def decide_run(
         incomplete=incomplete(table, plan),
         metrics=measure(table, plan, baseline),
         gates=gates,
-        flips=flips(table, plan, baseline) if baseline is not None else {},
+        # In the order in which it will be read back, so that reports are the same then.
+        flips=dict(sorted(flips(table, plan, baseline).items())),
         waiting=_waiting(table),
         baseline=_baseline_used(plan, table, baseline),
         shards=_shards(plan, merged),

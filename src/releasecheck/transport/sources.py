@@ -37,7 +37,11 @@ def digests_below(paths: Iterable[Path], root: Path) -> dict[str, str]:
     top = root.resolve()
     found = {}
     for path in paths:
-        real = path.resolve()
-        if real.is_file() and real.is_relative_to(top):
+        try:
+            real = path.resolve()
+            is_file = real.is_file()
+        except (OSError, ValueError):  # an argument may be a whole program, or hold a NUL
+            continue
+        if is_file and real.is_relative_to(top):
             found[real.relative_to(top).as_posix()] = digest_bytes(real.read_bytes())
     return dict(sorted(found.items()))
