@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 LOG_KEPT: Final = 1 << 20
-"""Bytes of the end of a started program's log that are kept."""
+"""Characters of the end of a started program's log that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,13 +186,13 @@ def code_of(folder: PlanFolder, root: Path | None, world: World) -> Code:
 def _keep_logs(raw: Path, logs: Path, redactor: Redactor) -> None:
     """Copy the end of every log, secrets removed, under a name that no earlier attempt took."""
     for path in sorted(raw.glob("*.log")):
-        text = path.read_bytes()[-LOG_KEPT:].decode("utf-8", "replace")
+        # Half a secret at the beginning of what is read is cut off after the redaction.
+        text = path.read_bytes()[-2 * LOG_KEPT :].decode("utf-8", "replace")
         if not text:
             continue
+        text = redactor.text(text)[-LOG_KEPT:]
         taken = len(list(logs.glob(f"{path.stem}.start-*.log")))
-        write_whole(
-            logs / f"{path.stem}.start-{taken + 1}.log", [redactor.text(text).encode("utf-8")]
-        )
+        write_whole(logs / f"{path.stem}.start-{taken + 1}.log", [text.encode("utf-8")])
 
 
 def limits_of(plan: Plan, shard: int | None) -> ShardLimits:
