@@ -24,7 +24,7 @@ from releasecheck.model.record import (
     purge_stable,
 )
 from releasecheck.model.score import JudgeFailed, Missing, NotApplicable, Pending, Score, Scored
-from releasecheck.model.suite import BaselineRule, CommandTarget, ExactJudge, Settle, StoreOutputs
+from releasecheck.model.suite import BaselineRule, CommandTarget, PythonJudge, Settle, StoreOutputs
 from releasecheck.model.table import CaseRow
 
 AT = "2026-01-05T09:00:00.000Z"
@@ -58,7 +58,7 @@ def make_frame(
     shards: int = 1,
     store_outputs: StoreOutputs = "full",
 ) -> Frame:
-    """Cases `c0`, `c1`, ... dealt to the shards in turn, judged by `exact` judges."""
+    """Cases `c0`, `c1`, ... dealt to the shards in turn, judged by judges of any number that pass at 1."""
     ids = [f"c{index}" for index in range(cases)] if isinstance(cases, int) else list(cases)
     rows = tuple(
         CaseRow(name, digest(name), "main", (), "cases.jsonl", line)
@@ -93,7 +93,9 @@ def make_plan(
         target_digest=DIGEST,
         judges=tuple(
             PlannedJudge(
-                spec=ExactJudge(id=name, type="exact"), contract="builtin@1", digest=DIGEST
+                spec=PythonJudge(id=name, type="python", function="m:f", pass_at=1.0),
+                contract="builtin@1",
+                digest=DIGEST,
             )
             for name in judges
         ),
@@ -206,9 +208,11 @@ def judge_failed(*, retryable: bool = True, code: str = "timeout") -> JudgeFaile
     return JudgeFailed(cause)
 
 
-def late(case: str = "c0", *, judge: str = "exact", trial: int = 0) -> LateRecord:
+def late(
+    case: str = "c0", *, judge: str = "exact", trial: int = 0, value: float = 1.0
+) -> LateRecord:
     """A score after its deadline."""
-    return LateRecord(case, trial, judge, digest("answer"), "t1", 1.0, None, AT)
+    return LateRecord(case, trial, judge, digest("answer"), "t1", value, None, AT)
 
 
 def deadline(judge: str = "exact", *tickets: str, at: str = AT) -> DeadlineRecord:

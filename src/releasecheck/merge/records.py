@@ -6,7 +6,7 @@ from array import array
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
-from releasecheck.errors import ForeignRecord, Untrusted
+from releasecheck.errors import CorruptLedger, ForeignRecord, Untrusted
 from releasecheck.model.record import (
     OUTPUT_LOST,
     UNKNOWN_CODE,
@@ -16,6 +16,7 @@ from releasecheck.model.record import (
     ScoreRecord,
 )
 from releasecheck.model.score import JudgeFailed, Missing, NotApplicable, Pending, Scored
+from releasecheck.model.suite import is_yes_no, value_range
 from releasecheck.model.table import FAILED, MISSING, NOT_APPLICABLE, PENDING, SCORED
 
 if TYPE_CHECKING:
@@ -145,6 +146,8 @@ class Reader:
         self.case_index = {case.id: index for index, case in enumerate(cases)}
         self.judge_index = {judge.id: index for index, judge in enumerate(plan.judges)}
         self.shard_of = shard_of
+        self._ranges = [value_range(judge.spec) for judge in plan.judges]
+        self._yes_no = [is_yes_no(judge.spec) for judge in plan.judges]
 
     def check_header(self, source: RecordSource, header: FileHeader) -> None:
         """Refuse a file of another run, plan or shard layout (ForeignRecord)."""
@@ -175,14 +178,19 @@ class Reader:
                     unpurged += record.output is not None
                 case ScoreRecord():
                     case = self._case(record, header, source)
-                    self._score(record, case, self._judge(record, source), index, offset)
+                    judge = self._judge(record, source)
+                    if isinstance(record.score, Scored):
+                        self._value(record.score.value, judge, record, source)
+                    self._score(record, case, judge, index, offset)
                     unpurged += isinstance(record.score, Scored) and record.score.reason is not None
                 case DeadlineRecord():
                     self._judge(record, source)
                     self.rows.deadlines.append(record)
                 case LateRecord():
                     self._case(record, header, source)
-                    self._judge(record, source)
+                    judge = self._judge(record, source)
+                    if record.value is not None:
+                        self._value(record.value, judge, record, source)
         return count, unpurged
 
     def _case(
@@ -223,6 +231,24 @@ class Reader:
             )
             raise ForeignRecord(message)
         return judge
+
+    def _value(
+        self, value: float, judge: int, record: ScoreRecord | LateRecord, source: RecordSource
+    ) -> None:
+        limits = self._ranges[judge]
+        if limits is None:
+            return
+        if limits[0] <= value <= limits[1] and (not self._yes_no[judge] or value in (0.0, 1.0)):
+            return
+        expected = (
+            "1 or 0" if self._yes_no[judge] else f"a number from {limits[0]:g} to {limits[1]:g}"
+        )
+        message = (
+            f"{source.name}: judge {record.judge!r} gave {value!r} to case {record.case[:80]!r}, trial "
+            f"{record.trial}; expected {expected}. The file was changed after it was written: get the "
+            "original again, or run its shard anew"
+        )
+        raise CorruptLedger(message)
 
     def _output(self, record: OutputRecord, case: int, source: int, offset: int) -> None:
         rows = self.rows

@@ -325,12 +325,20 @@ def _number(row: Mapping[str, Any], key: str) -> float | None:
     return float(value)
 
 
+def _amount(row: Mapping[str, Any], key: str) -> float | None:
+    value = _number(row, key)
+    if value is not None and value < 0:
+        message = f"`{key}` is {value!r}, expected a number from 0"
+        raise ValueError(message)
+    return value
+
+
 def _usage(row: Mapping[str, Any]) -> Usage:
     usage = row.get("usage") or {}
     tokens, cost = usage.get("tokens"), usage.get("cost_usd")
     if tokens is None and cost is None:
         return NO_USAGE
-    return Usage(None if tokens is None else _whole(usage, "tokens", 0), _number(usage, "cost_usd"))
+    return Usage(None if tokens is None else _whole(usage, "tokens", 0), _amount(usage, "cost_usd"))
 
 
 def _code(row: Mapping[str, Any]) -> Code:
@@ -372,7 +380,7 @@ def _read_output(row: Mapping[str, Any]) -> OutputRecord:
         output=row.get("output"),
         output_digest=output_digest,
         failure=failed,
-        latency_ms=_number(row, "latency_ms"),
+        latency_ms=_amount(row, "latency_ms"),
         usage=_usage(row),
         trace_id=_optional_text(row, "trace_id"),
         at=_text(row, "at"),

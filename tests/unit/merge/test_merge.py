@@ -8,11 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from releasecheck.errors import ForeignRecord, Untrusted
+from releasecheck.errors import CorruptLedger, ForeignRecord, Untrusted
 from releasecheck.merge import Deadline, Merged
 from releasecheck.model.record import OUTPUT_LOST, FileHeader, Record, Usage
 from releasecheck.model.score import Missing, Pending, Score
 from releasecheck.model.scorecard import Conflict
+from releasecheck.model.suite import ExactJudge, Judge, PythonJudge, RankJudge, SimilarityJudge
 from releasecheck.model.table import (
     ANSWERED,
     FAILED,
@@ -682,3 +683,56 @@ def test_merge__pairs_of_several_trials_and_judges_do_not_mix() -> None:
     assert table.mendable[0, 0, 0]
     assert PENDING not in table.state
     assert FAILED not in table.state
+
+
+# Values that no judge of the plan could have given
+
+
+TONE = PythonJudge(id="exact", type="python", function="m:f", scale=(1.0, 5.0))
+
+
+@pytest.mark.parametrize(
+    ("spec", "value", "expected"),
+    [
+        (ExactJudge(id="exact", type="exact"), 5.0, "1 or 0"),
+        (ExactJudge(id="exact", type="exact"), 1e308, "1 or 0"),
+        (ExactJudge(id="exact", type="exact"), 0.5, "1 or 0"),
+        (SimilarityJudge(id="exact", type="similarity"), -0.1, "a number from 0 to 1"),
+        (RankJudge(id="exact", type="ndcg"), 1.5, "a number from 0 to 1"),
+        (TONE, 0.5, "a number from 1 to 5"),
+        (TONE.model_copy(update={"scale": None, "negate": True}), 0.5, "1 or 0"),
+    ],
+)
+def test_merge__refuses_a_value_that_its_judge_cannot_give(
+    spec: Judge, value: float, expected: str
+) -> None:
+    frame = judged_by(spec)
+    with pytest.raises(CorruptLedger, match="0.attempt-1: ") as caught:
+        frame.merge(one(frame, output(), score(result=value)))
+    assert f"judge 'exact' gave {value!r} to case 'c0', trial 0; expected {expected}" in str(
+        caught.value
+    )
+    late_one = late(value=value)
+    with pytest.raises(CorruptLedger, match="expected"):
+        frame.merge(one(frame, output(), late_one))
+
+
+@pytest.mark.parametrize(
+    ("spec", "value"),
+    [
+        (SimilarityJudge(id="exact", type="similarity"), 0.5),
+        (TONE, 5.0),
+        (TONE, 1.0),
+        (TONE.model_copy(update={"scale": None}), -1e308),
+    ],
+)
+def test_merge__takes_what_its_judge_can_give(spec: Judge, value: float) -> None:
+    frame = judged_by(spec)
+    merged = frame.merge(one(frame, output(), score(result=value)))
+    assert merged.table.value[0, 0, 0] == value
+
+
+def judged_by(spec: Judge) -> Frame:
+    frame = make_frame(1)
+    judge = frame.plan.judges[0].model_copy(update={"spec": spec})
+    return replace(frame, plan=frame.plan.model_copy(update={"judges": (judge,)}))
