@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from releasecheck.canonical import Json
     from releasecheck.model.suite import Judge, Target
 
-_HOW_IT_RUNS: Final = {"timeout", "deadline", "concurrency", "interpreter"}
+_HOW_IT_RUNS: Final = {"timeout", "deadline", "concurrency"}
 """Settings of a judge that cannot change a score, only whether and when it comes."""
 _CONTRACTS: Final = {"python": "python@1", "command": "command@1"}
 

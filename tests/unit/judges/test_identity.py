@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from releasecheck.canonical import digest_bytes
 from releasecheck.judges import judge_files
+from releasecheck.plan.identity import judge_identity
 from tests.unit.judges.builders import spec_of
 
 if TYPE_CHECKING:
@@ -63,3 +64,24 @@ def test_judge_files__schema(tmp_path: Path) -> None:
 
 def test_judge_files__all_spec(tmp_path: Path) -> None:
     assert judge_files(spec_of("exact"), tmp_path) == {}
+
+
+def test_judge_files__links_and_modules_named_to_the_interpreter(tmp_path: Path) -> None:
+    """A link out of the folder is what it leads to, under its own name; `-m NAME` is a module."""
+    found = write(tmp_path, "shared/judge.py", "x = 1")
+    root = tmp_path / "root"
+    module = write(root, "myj.py", "y = 1")
+    (root / "linked.py").symlink_to(tmp_path / "shared" / "judge.py")
+    assert judge_files(spec_of("python", function="linked:f"), root) == {"linked.py": found}
+    spec = spec_of("command", run=["python", "-m", "myj"])
+    assert judge_files(spec, root) == {"myj.py": module}
+
+
+def test_judge_identity__the_interpreter_is_part_of_it() -> None:
+    """The contract leaves out only time-outs, deadlines and concurrency."""
+    one, other, same = (
+        judge_identity(spec_of("python", function="m:f", **more)).digest
+        for more in ({}, {"interpreter": "python3.12"}, {"timeout": 5, "concurrency": 1})
+    )
+    assert one != other
+    assert one == same

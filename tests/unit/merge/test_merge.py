@@ -707,7 +707,7 @@ def test_merge__refuses_a_value_that_its_judge_cannot_give(
     spec: Judge, value: float, expected: str
 ) -> None:
     frame = judged_by(spec)
-    with pytest.raises(CorruptLedger, match="0.attempt-1: ") as caught:
+    with pytest.raises(CorruptLedger, match=r"0\.attempt-1: ") as caught:
         frame.merge(one(frame, output(), score(result=value)))
     assert f"judge 'exact' gave {value!r} to case 'c0', trial 0; expected {expected}" in str(
         caught.value
