@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from tests.e2e.faulty import asks, cli, python, suite_of
@@ -49,3 +50,19 @@ def test_run__one_version_is_not_suspected(tmp_path: Path) -> None:
     two_shards(tmp_path, SAME)
     assert "code changed" not in cli("resume", "out", cwd=tmp_path).out
     assert cli("baseline", "promote", "out", cwd=tmp_path).code == 0
+
+
+def test_shard__a_judge_replaced_since_the_plan_is_not_asked(tmp_path: Path) -> None:
+    """Scores of another judge under the planned one's name are worth nothing: exit 4, nothing called."""
+    judge = {"id": "own", "type": "python", "function": "myj:judge", "interpreter": sys.executable}
+    code = "def judge(ask):\n    return {}\n"
+    (tmp_path / "myj.py").write_text(code.format(0), "utf-8")
+    gate = {"id": "quality", "metric": "own", "min": 0.5}
+    suite = suite_of(tmp_path, asks("a"), python(tmp_path, SAME), judge, gates=[gate])
+    assert cli("plan", suite.path, "--out", "plan", cwd=tmp_path).code == 0
+    (tmp_path / "myj.py").write_text(code.format(1), "utf-8")
+    done = cli("shard", "--plan", "plan", "--index", "0", "--out", "r", cwd=tmp_path)
+    assert done.code == 4, done
+    assert "myj.py" in done.err
+    assert "plan anew" in done.err
+    assert not list((tmp_path / "r").glob("*.jsonl"))

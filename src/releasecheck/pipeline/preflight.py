@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from releasecheck.config.nodes import problem_at
-from releasecheck.errors import ConfigError, Problem
+from releasecheck.errors import ConfigError, DigestMismatch, Problem
+from releasecheck.model.suite import CommandJudge, PythonJudge
 from releasecheck.pipeline.execute import check_environment
 
 if TYPE_CHECKING:
@@ -28,9 +29,33 @@ def preflight(
     Raises:
         ConfigError: every part that cannot work, named.
         EnvironmentMissing: variables that are unset or empty.
+        DigestMismatch: a judge is made of other files than when it was planned.
     """
     check_environment(plan, environment, asked)
+    if root is not None and asked != "none":
+        check_judge_files(plan, root)
     check_parts(plan, root, environment, asked)
+
+
+def check_judge_files(plan: Plan, root: Path) -> None:
+    """Refuse judges whose files are not those of the plan: their scores would not be the plan's.
+
+    Raises:
+        DigestMismatch: a file of a judge was changed, added or removed.
+    """
+    from releasecheck.judges import judge_files
+
+    for judge in plan.judges:
+        if not isinstance(judge.spec, PythonJudge | CommandJudge):
+            continue  # a schema is in the plan itself
+        now = judge_files(judge.spec, root)
+        for name in sorted(now.keys() | judge.files.keys()):
+            found, planned = now.get(name, "no file"), judge.files.get(name, "no file")
+            if found != planned:
+                what = (
+                    f"judge {judge.id} is not the planned one, plan anew or undo the change: {name}"
+                )
+                raise DigestMismatch(what, found=found, expected=planned)
 
 
 def check_parts(
