@@ -370,3 +370,14 @@ def test_b71__empty_answer_pleases_nobody(tmp_path: Path, judge: dict[str, Any])
     if "input" not in judge:
         assert rows(suite.out)["null"]["failure"]["code"] == "no_answer"
         assert done.code == 2
+
+
+def test_run__huge_finite_scores_are_reported(tmp_path: Path) -> None:
+    """What the gate says decides, whatever no picture can show."""
+    judge = {"id": "own", "type": "python", "function": "huge:judge", "interpreter": PYTHON}
+    (tmp_path / "huge.py").write_text("def judge(ask):\n    return 1.7e308\n", "utf-8")
+    gate = {"id": "quality", "metric": "own", "min": 0.5}
+    suite = suite_of(tmp_path, asks("a", "b"), python(tmp_path, "return 1"), judge, gates=[gate])
+    done = cli("run", suite.path, cwd=tmp_path)
+    assert done.code == 0, done
+    assert "internal" not in done.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -174,6 +175,8 @@ def _bar(metric: Metric, thresholds: list[float], interval: str) -> Bar | None:
     end = 1.0 if start == 0.0 and end <= 1.0 and not _has_unit(metric.metric) else end * _MARGIN
     if end <= start:
         end = start + 1.0
+    if not math.isfinite(100 * (end - start)):
+        return None  # numbers at the end of what floats hold leave no room for a scale
 
     def place(number: float | None) -> float | None:
         return None if number is None else round(100 * (number - start) / (end - start), 2)

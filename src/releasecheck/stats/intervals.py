@@ -43,9 +43,8 @@ def mean_interval(values: Floats, confidence: float) -> tuple[float, float] | No
         centre = float(values.mean())
         error = float(values.std(ddof=1)) / math.sqrt(n)
     half = t_quantile(n - 1, confidence) * error
-    if not math.isfinite(centre) or not math.isfinite(half):
-        return None
-    return centre - half + 0.0, centre + half + 0.0
+    low, high = centre - half + 0.0, centre + half + 0.0
+    return (low, high) if math.isfinite(low) and math.isfinite(high) else None
 
 
 @lru_cache(maxsize=1024)
