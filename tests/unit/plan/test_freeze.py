@@ -205,7 +205,6 @@ PYTHON: dict[str, Any] = {"id": "j", "type": "python", "function": "m:f"}
     [
         {"timeout": "5s"},
         {"concurrency": 9},
-        {"interpreter": "python3"},
         {"negate": False},
         {"env": {}},
     ],
