@@ -44,7 +44,7 @@ _CODES: Final[tuple[tuple[type[BaseException], str, FailureClass], ...]] = (
     (MemoryError, "out_of_memory", "infra"),
     (OSError, "io_error", "infra"),
 )
-_TODO: Final[dict[str, str]] = {
+_ADVICE: Final[dict[str, str]] = {
     "config": "Repair what the message names and run the command again; what was recorded is kept.",
     "untrusted": (
         "Get the original files again (plan, results, baseline) and run `releasecheck finish` once more; "
@@ -85,7 +85,7 @@ def build_failure(
         "exit_code": _exit_code(worst),
         "message": message[:_LONGEST_MESSAGE],
         "recorded": dict(recorded or {}),
-        "what_to_do": _TODO[todo],
+        "what_to_do": _ADVICE[todo],
         "at": now,
     }
 
