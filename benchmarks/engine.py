@@ -2,7 +2,7 @@
 
 Against a server in another process that answers at once: 5,000 cases, concurrency 50, one `exact` judge.
 
-- bare: only posts and reads, over the client and transport that the engine uses
+- bare: only posts the same requests and reads the answers, over the client and transport that the engine uses
 - httpx: only posts and reads, over httpx's own transport
 - shards: everything `run` does between plan and finish: templates, calls, digests, ledger, judge, syncs
 - run: the whole command, planning and reports included
@@ -79,12 +79,14 @@ async def bare(url: str, requests: int, concurrency: int) -> float:
     """Our client and transport, nothing else."""
     address = httpx.URL(url)
     headers = headers_with({"content-type": "application/json"})
+    key = b"idempotency-key"
     async with open_client({}) as client:
         http = client.http()
 
         async def call(turn: int) -> None:
             body = b'{"question":"question %d"}' % turn
-            answer = await http.request("POST", address, headers=headers, content=body, within_s=60)
+            sent = [*headers, (key, b"rc-0123456789ab-bench:c%05d#t0" % turn)]
+            answer = await http.request("POST", address, headers=sent, content=body, within_s=60)
             json.loads(answer.body)
 
         return await drive(call, requests, concurrency)

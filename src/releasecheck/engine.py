@@ -17,7 +17,7 @@ from releasecheck.model.score import JudgeFailed, NotApplicable, Pending, Scored
 from releasecheck.ports import Answered, JudgeAsk, JudgeCase, TargetCall, TargetFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from releasecheck.canonical import Json
     from releasecheck.model.case import Case
@@ -106,6 +106,8 @@ class Shard:
     spent: Spent
     workers: int
     """Trials in flight; the target and judges keep their own limits below it."""
+    drained: Callable[[], None] = lambda: None
+    """Called when the last trial was taken: workers fall idle from here on. May be called again."""
 
 
 @dataclass(slots=True)
@@ -174,10 +176,9 @@ class _Run:
 
     def _next(self) -> Trial | None:
         stop = self.shard.stop
-        if stop.reason is not None:
-            return None
-        trial = next(self.shard.trials, None)
+        trial = None if stop.reason is not None else next(self.shard.trials, None)
         if trial is None:
+            self.shard.drained()
             return None
         if trial.batch != self._batch:
             reason = self._limit_reached()

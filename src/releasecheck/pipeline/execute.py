@@ -24,7 +24,7 @@ from releasecheck.plan import ShardLimits, divide, whole_judge_concurrency
 from releasecheck.references import missing_names
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
     from releasecheck.model.plan import Plan
     from releasecheck.model.table import Flags, Indices
@@ -219,6 +219,7 @@ async def execute_shard(
     until: float | None = None,
     spent: Spent | None = None,
     cost_usd: float | None = None,
+    drained: Callable[[], None] = lambda: None,
 ) -> ShardDone:
     """Run what is left of one shard.
 
@@ -231,6 +232,7 @@ async def execute_shard(
         until: monotonic time after which no further batch starts.
         spent: what the run has cost so far, shared by the shards of a process; None counts this shard's.
         cost_usd: what it may cost.
+        drained: called when its last trial was taken and its workers fall idle.
 
     Raises:
         UsageError: no such shard, or the attempt is recorded already.
@@ -273,6 +275,7 @@ async def execute_shard(
         limits=Limits(until, cost_usd),
         spent=spent,
         workers=tools.workers,
+        drained=drained,
     )
     tally = await run_recording(shard, writer)
     if plan.store_outputs != "full":

@@ -41,7 +41,7 @@ from releasecheck.pipeline.remaining import merge_files, open_trials
 from releasecheck.publish import build_failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
     from releasecheck.model.failure import Stage
@@ -54,8 +54,6 @@ LOCK: Final = ".lock"
 REPLACING: Final = ".replacing"
 """Stands in `out/` while an old bundle makes room for a new one."""
 NEW_PLAN: Final = ".new-plan"
-SHARDS_AT_ONCE: Final = 2
-"""Two overlap, so that the last slow case of one shard does not leave the target idle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +196,29 @@ def _finish_request(bundle: Bundle, options: RunOptions) -> FinishRequest:
     )
 
 
+class _Turns:
+    """One shard after the other; the next begins when the workers of the one before fall idle.
+
+    So a slow last case does not leave the target idle, and no two shards crowd its slots.
+    """
+
+    def __init__(self) -> None:
+        self._gate = asyncio.Semaphore(1)
+
+    async def next(self) -> Callable[[], None]:
+        """Wait for a turn; calling the answer (any number of times) ends it."""
+        await self._gate.acquire()
+        over = False
+
+        def end() -> None:
+            nonlocal over
+            if not over:
+                over = True
+                self._gate.release()
+
+        return end
+
+
 async def run_shards(
     bundle: Bundle, folder: PlanFolder, options: RunOptions, world: World
 ) -> list[ShardDone]:
@@ -206,7 +227,7 @@ async def run_shards(
     limits = limits_of(plan, None)
     seconds = [limit for limit in (options.time_budget_s, limits.time_s) if limit is not None]
     until = world.clock.monotonic() + min(seconds) if seconds else None
-    gate = asyncio.Semaphore(SHARDS_AT_ONCE)
+    turns = _Turns()
 
     async with AsyncExitStack() as stack:
         for shard in plan.shards:
@@ -220,7 +241,8 @@ async def run_shards(
         )
 
         async def one(index: int) -> ShardDone:
-            async with gate:
+            turn = await turns.next()
+            try:
                 return await execute_shard(
                     folder,
                     ShardRequest(index, bundle.results, approved_by=options.approved_by),
@@ -230,7 +252,10 @@ async def run_shards(
                     until=until,
                     spent=spent,
                     cost_usd=limits.cost_usd,
+                    drained=turn,
                 )
+            finally:
+                turn()
 
         tasks = [asyncio.create_task(one(shard.index)) for shard in plan.shards]
         try:
