@@ -15,6 +15,7 @@ from releasecheck.model.base import parse_duration
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from releasecheck.drivers.local.run import RunOptions
     from releasecheck.model.plan import Mode
     from releasecheck.pipeline.freezing import PlanRequest
 
@@ -143,7 +144,8 @@ class PlanOptions:
 
 def plan_options(command: F) -> F:
     """The options of `plan`, which `run` takes too."""
-    decorators = [
+    return _with(
+        command,
         click.argument("config", type=EXISTING),
         click.option("--profile", help="Overlay of the config to use."),
         click.option("--shards", type=Shards(), help="Number of shards, 1 to 256, or auto."),
@@ -160,10 +162,52 @@ def plan_options(command: F) -> F:
         click.option("--changed-since", metavar="REF", help="Only cases changed since a git ref."),
         click.option("--baseline", metavar="DIR|none", help="Compare with this baseline."),
         click.option("--seed", type=int, default=0, show_default=True, help="Of samples."),
-    ]
-    for decorator in reversed(decorators):
-        command = decorator(command)
-    return command
+    )
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+@dataclass(frozen=True, slots=True)
+class CarryOptions:
+    """Options of `run` and `resume`, as given."""
+
+    repair: int
+    close: bool
+    time_budget: float | None
+    approved_by: str | None
+
+    def options(self) -> RunOptions:
+        """What the driver is told."""
+        from releasecheck.drivers.local.run import RunOptions
+
+        return RunOptions(self.close, self.repair, self.approved_by, self.time_budget)
+
+
+def carry_options(command: F) -> F:
+    """The options of `run` that `resume` takes too."""
+    return _with(
+        command,
+        click.option(
+            "--repair",
+            type=click.IntRange(0),
+            default=0,
+            help="Ask missing trials again, at most N.",
+        ),
+        click.option("--final", "close", is_flag=True, help="Decide for good on what is there."),
+        click.option(
+            "--time-budget", type=Duration(), help="Stop between batches after this long."
+        ),
+        approval_option,
+    )
+
+
+approval_option = click.option(
+    "--approved-by", help="Who approved calling a target with irreversible effects."
+)
+
+
+def _with(command: F, *decorators: Callable[[F], F]) -> F:
+    for decorator in reversed(decorators):
+        command = decorator(command)
+    return command

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from releasecheck.drivers.local.run import failure_recorded, locked
 from releasecheck.drivers.local.signals import leaving_on_interrupt, stopping_on_signals
 from releasecheck.errors import Interrupted
+from releasecheck.pipeline.failing import failure_recorded
 from releasecheck.pipeline.finish import check_ours, finish
 from releasecheck.pipeline.folders import Bundle, open_plan
+from releasecheck.pipeline.holding import locked
 
 if TYPE_CHECKING:
     from releasecheck.pipeline.finish import FinishRequest, FinishResult

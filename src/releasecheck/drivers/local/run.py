@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from contextlib import AsyncExitStack, contextmanager, suppress
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
-from filelock import FileLock, Timeout
 
-from releasecheck.canonical import dump_document
 from releasecheck.config import load_suite
 from releasecheck.drivers.local.signals import leaving_on_interrupt, stopping_on_signals
 from releasecheck.engine import Spent
-from releasecheck.errors import (
-    InfrastructureError,
-    Interrupted,
-    NotResumable,
-    ReleaseCheckError,
-    UsageError,
-)
+from releasecheck.errors import Interrupted, NotResumable, ReleaseCheckError
 from releasecheck.pipeline.execute import (
     ShardDone,
     ShardRequest,
@@ -32,28 +23,25 @@ from releasecheck.pipeline.execute import (
     limits_of,
     open_tools,
 )
-from releasecheck.pipeline.files import write_whole
-from releasecheck.pipeline.finish import FinishRequest, check_ours, finish, is_expired
+from releasecheck.pipeline.failing import failure_recorded
+from releasecheck.pipeline.finish import FinishRequest, finish, is_expired
 from releasecheck.pipeline.folders import Bundle, find_root, ledger_files, open_bundle, open_plan
 from releasecheck.pipeline.freezing import make_plan
+from releasecheck.pipeline.holding import locked, shard_locked
 from releasecheck.pipeline.preflight import preflight
 from releasecheck.pipeline.remaining import merge_files, open_trials
-from releasecheck.publish import build_failure
+from releasecheck.pipeline.replacing import NEW_PLAN, REPLACING, check_replaceable, make_room
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
-    from releasecheck.model.failure import Stage
+    from releasecheck.pipeline.failing import At
     from releasecheck.pipeline.finish import FinishResult
     from releasecheck.pipeline.folders import PlanFolder
     from releasecheck.pipeline.freezing import PlanRequest
     from releasecheck.pipeline.world import World
-
-LOCK: Final = ".lock"
-REPLACING: Final = ".replacing"
-"""Stands in `out/` while an old bundle makes room for a new one."""
-NEW_PLAN: Final = ".new-plan"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +63,9 @@ async def run(request: PlanRequest, out: Path, options: RunOptions, world: World
         ReleaseCheckError: as its class says; `out/failure.json` says it too once there is a plan.
     """
     bundle = Bundle(out)
-    _check_replaceable(bundle)
+    check_replaceable(bundle)
     with leaving_on_interrupt(), locked(out):
-        _check_replaceable(bundle)
+        check_replaceable(bundle)
         folder = _plan_into(bundle, request, options, world)
         with failure_recorded(bundle, folder, world) as at, _resumable(bundle):
             return await _carry_through(bundle, folder, options, world, at)
@@ -136,7 +124,7 @@ def _plan_into(
     except BaseException:
         shutil.rmtree(waiting_room, ignore_errors=True)
         raise
-    _make_room(bundle)
+    make_room(bundle)
     waiting_room.replace(bundle.plan)
     return open_plan(bundle.plan)
 
@@ -265,137 +253,3 @@ async def run_shards(
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             raise
-
-
-def _check_replaceable(bundle: Bundle) -> None:
-    out = bundle.path
-    if out.exists() and not out.is_dir():
-        message = f"{out}: this is a file; name a folder with --out"
-        raise UsageError(message)
-    if not out.exists() or (out / REPLACING).exists():
-        return
-    if bundle.exists():
-        if not bundle.finalized:
-            message = (
-                f"{out}: there is an open run in it; carry it on with `releasecheck resume {out}`, close it "
-                f"as it is with `releasecheck resume {out} --final`, or name another folder with --out"
-            )
-            raise NotResumable(message)
-        check_ours(bundle)  # a replaced bundle is removed whole
-        return
-    visible = sorted(path.name for path in out.iterdir() if path.name not in (LOCK, NEW_PLAN))
-    if visible and visible != ["failure.json"]:
-        message = (
-            f"{out}: it holds {visible[0]!r} and no bundle, so it is not replaced; name an empty folder "
-            "with --out (a bundle is carried on with `releasecheck resume`)"
-        )
-        raise NotResumable(message)
-
-
-def _make_room(bundle: Bundle) -> None:
-    """Remove a finalized bundle; killed in the middle, the marker tells the next run to go on."""
-    marker = bundle.path / REPLACING
-    marker.touch()
-    for path in sorted(bundle.path.iterdir()):
-        if path.name in (LOCK, NEW_PLAN, REPLACING):
-            continue
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
-    # Before the new plan comes in: nothing of that run may ever be taken for the old one's remains.
-    marker.unlink()
-
-
-@contextmanager
-def locked(out: Path) -> Iterator[None]:
-    """Hold a bundle against other processes (NotResumable when one is at work)."""
-    lock = FileLock(out / LOCK)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        lock.acquire(timeout=0)
-    except Timeout:
-        message = f"{out}: another process is at work on this run; wait for it, or stop it"
-        raise NotResumable(message) from None
-    except (NotADirectoryError, FileNotFoundError, PermissionError) as error:
-        message = (
-            f"{out}: this folder cannot be used: {error.strerror}; name another one with --out"
-        )
-        raise UsageError(message) from None
-    except OSError as error:
-        message = f"{out}: cannot be written: {error.strerror}"
-        raise InfrastructureError(message) from None
-    try:
-        yield
-    finally:
-        with suppress(OSError):
-            if [path.name for path in out.iterdir()] == [LOCK]:  # nothing came of it
-                (out / LOCK).unlink()
-                out.rmdir()
-        lock.release()
-
-
-@contextmanager
-def shard_locked(results: Path, index: int) -> Iterator[None]:
-    """Hold one shard's files in a folder: two writers would ask everything twice (S0-12)."""
-    lock = FileLock(results / f".shard-{index:04d}.lock")
-    try:
-        results.mkdir(parents=True, exist_ok=True)
-        lock.acquire(timeout=0)
-    except Timeout:
-        message = f"{results}: another process is at work on shard {index}; wait for it, or stop it"
-        raise NotResumable(message) from None
-    except OSError as error:
-        message = (
-            f"{results}: this folder cannot be used: {error.strerror}; name another one with --out"
-        )
-        raise UsageError(message) from None
-    try:
-        yield
-    finally:
-        lock.release()
-        with suppress(OSError):
-            Path(lock.lock_file).unlink()
-
-
-@dataclass(slots=True)
-class At:
-    """Where a run is, for the record of a failure."""
-
-    stage: Stage = "target"
-
-
-@contextmanager
-def failure_recorded(bundle: Bundle, folder: PlanFolder, world: World) -> Iterator[At]:
-    """Write `failure.json` when an open run cannot be carried through (S2-46, S2-60)."""
-    at = At()
-    try:
-        yield at
-    except (Interrupted, NotResumable):  # the second says that the folder is not this run's
-        raise
-    except Exception as error:
-        if bundle.finalized:  # what was decided stands, whatever was tried afterwards
-            raise
-        document = build_failure(
-            error,
-            at.stage,
-            now=world.clock.now(),
-            plan=folder.plan,
-            recorded=_on_record(bundle, folder),
-            redactor=world.redactor(folder.plan),
-        )
-        write_whole(bundle.path / "failure.json", [dump_document(document)])
-        raise
-
-
-def _on_record(bundle: Bundle, folder: PlanFolder) -> dict[str, int]:
-    """How much the ledger holds, as far as it can be read."""
-    try:
-        merged = merge_files(folder, ledger_files([bundle.results])).merged
-    except ReleaseCheckError:
-        return {"expected_pairs": folder.plan.pairs}
-    return {
-        "outputs": int(np.count_nonzero(merged.table.target)),
-        "recorded_pairs": merged.recorded_pairs,
-        "expected_pairs": folder.plan.pairs,
-    }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from releasecheck.drivers.local.run import shard_locked
 from releasecheck.drivers.local.signals import stopping_on_signals
 from releasecheck.errors import UsageError
 from releasecheck.pipeline.execute import (
@@ -18,6 +17,7 @@ from releasecheck.pipeline.execute import (
     open_tools,
 )
 from releasecheck.pipeline.folders import find_root, open_plan
+from releasecheck.pipeline.holding import shard_locked
 from releasecheck.pipeline.preflight import preflight
 
 if TYPE_CHECKING:
