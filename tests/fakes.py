@@ -49,6 +49,14 @@ class HeardProgress(Progress):
         self.notes: list[str] = []
 
     @override
+    def begin(self, total: int) -> None:
+        return None
+
+    @override
+    def close(self) -> None:
+        return None
+
+    @override
     def case_done(self, shard: int, done: int, total: int, failed: int) -> None:
         self.done.append((shard, done, total, failed))
 

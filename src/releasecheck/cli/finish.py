@@ -7,7 +7,14 @@ from pathlib import Path
 
 import click
 
-from releasecheck.cli.options import EXISTING, FOLDER, Duration, json_option
+from releasecheck.cli.options import (
+    EXISTING,
+    FOLDER,
+    Duration,
+    approval_option,
+    json_option,
+    policy_root_option,
+)
 
 
 @click.command("finish")
@@ -28,7 +35,8 @@ from releasecheck.cli.options import EXISTING, FOLDER, Duration, json_option
     help="For judges that answer later (none yet): wait this long.",
 )
 @click.option("--final", "close", is_flag=True, help="Decide for good on what is there.")
-@click.option("--approved-by", help="Who approved calling a target with irreversible effects.")
+@policy_root_option
+@approval_option
 @json_option
 def command(
     *,
@@ -39,6 +47,7 @@ def command(
     repair: int,
     time_budget: float | None,
     close: bool,
+    policy_root: Path | None,
     approved_by: str | None,
     as_json: bool,
 ) -> int:
@@ -53,7 +62,7 @@ def command(
 
     # No judge of this version defers, so there is nothing to wait for yet, and both options hold.
     del no_wait, time_budget
-    world = local_world()
+    world = local_world(policy_root=policy_root)
     request = FinishRequest(plan, results, out, close, repair, approved_by)
     try:
         result = asyncio.run(run_finish(request, world))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from releasecheck.drivers.local.run import RunOptions
     from releasecheck.model.plan import Mode
     from releasecheck.pipeline.freezing import PlanRequest
+    from releasecheck.pipeline.policy import PolicySource
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -89,6 +90,8 @@ class PlanOptions:
     ids_file: Path | None
     changed_since: str | None
     baseline: str | None
+    policy: Path | None
+    adopt: Path | None
     seed: int
 
     def request(self) -> PlanRequest:
@@ -121,6 +124,8 @@ class PlanOptions:
             unique=unique_run(),
             git=git_state(self.config.resolve().parent),
             context=ci_context(),
+            policy=policy_source(self.policy),
+            adopt=self.adopt,
         )
 
     def _ids(self) -> tuple[str, ...] | None:
@@ -142,6 +147,16 @@ class PlanOptions:
         return Path(self.baseline)
 
 
+def policy_source(policy: Path | None) -> PolicySource | None:
+    """The config that the rules come from, with the commit that its folder is at."""
+    if policy is None:
+        return None
+    from releasecheck.drivers.local.git import commit_of
+    from releasecheck.pipeline.policy import PolicySource
+
+    return PolicySource(policy, commit_of(policy.resolve().parent))
+
+
 def plan_options(command: F) -> F:
     """The options of `plan`, which `run` takes too."""
     return _with(
@@ -161,10 +176,29 @@ def plan_options(command: F) -> F:
         ),
         click.option("--changed-since", metavar="REF", help="Only cases changed since a git ref."),
         click.option("--baseline", metavar="DIR|none", help="Compare with this baseline."),
+        policy_option,
+        click.option(
+            "--adopt",
+            type=FOLDER,
+            metavar="DIR",
+            help="Take cases, shards and run id from this untrusted plan, as data.",
+        ),
         click.option("--seed", type=int, default=0, show_default=True, help="Of samples."),
     )
 
 
+policy_option = click.option(
+    "--policy",
+    type=EXISTING,
+    metavar="CONFIG",
+    help="Take all but cases, expect_cases and target from this config.",
+)
+policy_root_option = click.option(
+    "--policy-root",
+    type=FOLDER,
+    metavar="DIR",
+    help="Folder of the config that judges and gates came from; by default where `plan` found it.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 

@@ -22,6 +22,7 @@ def command(*, out: Path, as_json: bool, **options: Any) -> int:  # noqa: ANN401
     from releasecheck.drivers.local.world import local_world
     from releasecheck.pipeline.freezing import make_plan
     from releasecheck.pipeline.preflight import check_parts
+    from releasecheck.scorecard.policy import change_lines, policy_words
 
     world = local_world()
     planned = make_plan(PlanOptions(**options).request(), world, out, check=check_parts)
@@ -35,6 +36,8 @@ def command(*, out: Path, as_json: bool, **options: Any) -> int:  # noqa: ANN401
                 "shards": len(plan.shards),
                 "cases": plan.cases,
                 "mode": plan.mode,
+                "policy": plan.policy.model_dump(mode="json"),
+                "adopted": None if plan.adopted is None else plan.adopted.model_dump(mode="json"),
                 "baseline": None if plan.baseline is None else plan.baseline.run_id,
                 "path": str(out),
             }
@@ -46,5 +49,10 @@ def command(*, out: Path, as_json: bool, **options: Any) -> int:  # noqa: ANN401
     say(f"cases        {plan.cases} ({plan.selection.asked} of {plan.selection.of})")
     if plan.selection.note:
         say(f"note: {plan.selection.note}")
+    say(f"policy       {policy_words(plan.policy)}")
+    for line in change_lines(plan.policy.changes):
+        say(f"change       {line}")
+    if plan.adopted is not None:
+        say(f"adopted      {plan.adopted.run_id} ({plan.adopted.plan_digest})")
     say(f"baseline     {'none' if plan.baseline is None else plan.baseline.run_id}")
     return 0

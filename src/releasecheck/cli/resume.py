@@ -8,20 +8,33 @@ from typing import Any
 
 import click
 
-from releasecheck.cli.options import EXISTING, CarryOptions, carry_options, json_option
+from releasecheck.cli.options import (
+    EXISTING,
+    CarryOptions,
+    carry_options,
+    json_option,
+    policy_root_option,
+)
 
 
 @click.command("resume")
 @click.argument("out", type=EXISTING)
 @carry_options
+@policy_root_option
 @json_option
-def command(*, out: Path, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - see CarryOptions
+def command(
+    *,
+    out: Path,
+    policy_root: Path | None,
+    as_json: bool,
+    **options: Any,  # noqa: ANN401 - see CarryOptions
+) -> int:
     """Carry an interrupted run, or one with retryable failures, on from its ledger."""
     from releasecheck.cli.report import show_scorecard
     from releasecheck.drivers.local.run import resume
     from releasecheck.drivers.local.world import local_world
 
-    world = local_world()
+    world = local_world(policy_root=policy_root)
     try:
         result = asyncio.run(resume(out, CarryOptions(**options).options(), world))
     finally:

@@ -7,7 +7,13 @@ from pathlib import Path
 
 import click
 
-from releasecheck.cli.options import FOLDER, Duration, json_option
+from releasecheck.cli.options import (
+    FOLDER,
+    Duration,
+    approval_option,
+    json_option,
+    policy_root_option,
+)
 
 
 @click.command("shard")
@@ -23,7 +29,8 @@ from releasecheck.cli.options import FOLDER, Duration, json_option
     "--judges", type=click.Choice(["all", "none", "only"]), default="all", show_default=True,
     help="none: only call the target. only: judge stored outputs.",
 )  # fmt: skip
-@click.option("--approved-by", help="Who approved calling a target with irreversible effects.")
+@policy_root_option
+@approval_option
 @json_option
 def command(
     *,
@@ -34,6 +41,7 @@ def command(
     resume: tuple[Path, ...],
     time_budget: float | None,
     judges: str,
+    policy_root: Path | None,
     approved_by: str | None,
     as_json: bool,
 ) -> int:
@@ -45,7 +53,7 @@ def command(
     from releasecheck.drivers.local.world import local_world
     from releasecheck.pipeline.execute import ShardRequest
 
-    world = local_world()
+    world = local_world(policy_root=policy_root)
     asked = cast("Literal['all', 'none', 'only']", judges)
     request = ShardRequest(index, out, resume, attempt, asked, approved_by)
     try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from releasecheck.cli.options import EXISTING, json_option
+from releasecheck.cli.options import EXISTING, json_option, policy_option, policy_source
 
 if TYPE_CHECKING:
     from releasecheck.pipeline.validate import Found
@@ -16,15 +16,24 @@ if TYPE_CHECKING:
 @click.command("validate")
 @click.argument("config", type=EXISTING)
 @click.option("--profile", help="Overlay of the config to use.")
+@policy_option
 @click.option("--check-env", is_flag=True, help="Variables that are not set are errors.")
 @json_option
-def command(*, config: Path, profile: str | None, check_env: bool, as_json: bool) -> int:
+def command(
+    *, config: Path, profile: str | None, policy: Path | None, check_env: bool, as_json: bool
+) -> int:
     """Read config and cases as `plan` would, and say what was found; nothing is called."""
     from releasecheck.cli.output import document, notes
     from releasecheck.drivers.local.world import local_world
     from releasecheck.pipeline.validate import validate
 
-    found = validate(config, profile, local_world(quiet=True), check_env=check_env)
+    found = validate(
+        config,
+        profile,
+        local_world(quiet=True),
+        check_env=check_env,
+        policy=policy_source(policy),
+    )
     notes(found.notes)
     if as_json:
         document(found.to_json())
@@ -35,6 +44,7 @@ def command(*, config: Path, profile: str | None, check_env: bool, as_json: bool
 
 def _show(found: Found) -> None:
     from releasecheck.cli.output import say
+    from releasecheck.scorecard.policy import change_lines
 
     say(f"suite     {found.suite}")
     for split, count in found.splits.items():
@@ -45,6 +55,9 @@ def _show(found: Found) -> None:
         say(f"judge     {judge}")
     for gate in found.gates:
         say(f"gate      {gate}")
+    say(f"policy    {found.policy}")
+    for line in change_lines(found.changes):
+        say(f"change    {line}")
     say(f"shards    {found.shards}")
     say(f"baseline  {found.baseline}")
     if found.variables:

@@ -43,17 +43,26 @@ class LoadedSuite:
     path: Path
     """The config file, as it was named."""
     root: Path
-    """Its folder: what all paths in the suite (also those from `extends`) are relative to."""
+    """Its folder: what paths in the suite (also those from `extends`) are relative to."""
+    policy_path: Path
+    """The config that all but cases, `expect_cases` and target come from; `path` unless another is named."""
     profile: str | None
     """The overlay that was chosen."""
     digest: str
-    """Over the bytes of the config file; with `extends` over the digests of both files."""
+    """Over the bytes of the policy's config file; with `extends` over the digests of both files."""
     files: Mapping[str, str]
-    """Digests of every file read for it, by the path relative to `root`: config, `extends`, schemas."""
+    """Digests of every file read for it, relative to `policy_root`: config, `extends`, schemas."""
     notes: tuple[Problem, ...]
     """What is legal and perhaps not meant, for `validate` and `plan` to show."""
     document: MapNode = field(repr=False)
     """The merged document, to point at lines in later checks."""
+    elsewhere: tuple[Problem, ...] = ()
+    """What is wrong in `path` where only the policy counts."""
+
+    @property
+    def policy_root(self) -> Path:
+        """Folder of the policy's config: what paths of judges and the baseline are relative to."""
+        return self.policy_path.parent
 
 
 def load_suite(path: Path, profile: str | None = None) -> LoadedSuite:
@@ -66,6 +75,47 @@ def load_suite(path: Path, profile: str | None = None) -> LoadedSuite:
     Raises:
         ConfigError: everything that is wrong with it, each with file, line and column.
     """
+    read = read_config(path, profile)
+    problems, overlays, chosen = read.problems, read.overlays, read.chosen
+    digests = read.digests
+    suite, found, notes = check_document(chosen, path, digests)
+    problems += found
+    known = {_spot(problem) for problem in problems}
+    for name, overlay in overlays.items():
+        if name != profile:
+            _, others, _ = check_document(_applied(read.document, overlay), path, {})
+            problems += [
+                Problem(p.message, p.path, p.line, p.column, f"profiles.{name}.{p.key}")
+                for p in others
+                if _spot(p) not in known
+            ]
+    if problems or suite is None:
+        raise ConfigError(in_order(problems))
+    return LoadedSuite(
+        suite, path, path.parent, path, profile, read.identity, digests, tuple(notes), chosen
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A config file with what it extends, not yet a suite."""
+
+    document: MapNode
+    """With its profiles."""
+    chosen: MapNode
+    """With the chosen profile on top."""
+    overlays: Mapping[str, MapNode]
+    problems: list[Problem]
+    digests: dict[str, str]
+    identity: str
+
+
+def read_config(path: Path, profile: str | None) -> Read:
+    """Read and merge a config file and choose its profile.
+
+    Raises:
+        ConfigError: it cannot be read at all, or has no such profile.
+    """
     data = read_bytes(path)
     document, problems = _mapping(data, path)
     digests = {path.name: digest_bytes(data)}
@@ -77,26 +127,13 @@ def load_suite(path: Path, profile: str | None = None) -> LoadedSuite:
     identity = digest(list(digests.values())) if len(digests) > 1 else digests[path.name]
     overlays = _overlays(document, problems)
     chosen = _chosen(document, overlays, profile, path)
-    suite, found, notes = _checked(chosen, path, digests)
-    problems += found
-    known = {_spot(problem) for problem in problems}
-    for name, overlay in overlays.items():
-        if name != profile:
-            _, others, _ = _checked(_applied(document, overlay), path, {})
-            problems += [
-                Problem(p.message, p.path, p.line, p.column, f"profiles.{name}.{p.key}")
-                for p in others
-                if _spot(p) not in known
-            ]
-    if problems or suite is None:
-        raise ConfigError(_once(problems))
-    return LoadedSuite(suite, path, path.parent, profile, identity, digests, tuple(notes), chosen)
+    return Read(document, chosen, overlays, problems, digests, identity)
 
 
-def _checked(
+def check_document(
     document: MapNode, path: Path, files: dict[str, str]
 ) -> tuple[Suite | None, list[Problem], list[Problem]]:
-    """The suite if it is one, its problems, and its notes."""
+    """The suite if it is one, its problems, and its notes; `path` is where the judges' files are."""
     try:
         suite = Suite.model_validate(plain(document))
     except ValidationError as error:
@@ -191,7 +228,7 @@ def _spot(problem: Problem) -> tuple[object, ...]:
     return (problem.path, problem.line, problem.column, last)
 
 
-def _once(problems: Iterable[Problem]) -> list[Problem]:
+def in_order(problems: Iterable[Problem]) -> list[Problem]:
     """Sorted by place; of several about one value the first, which reading found before checking."""
     first: dict[object, Problem] = {}
     for problem in problems:

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from releasecheck.canonical import digest
 from releasecheck.model.base import Digest, Document, FromList, JsonValue
+from releasecheck.model.policy import Adopted, Policy
 from releasecheck.model.suite import (
     BaselineRule,
     Budget,
@@ -89,16 +90,6 @@ class GitState(Document):
     """Whether tracked files differed from the commit."""
 
 
-class Policy(Document):
-    """Where gates and judges came from."""
-
-    file: str
-    """The config file, as named on the command line (relative)."""
-    digest: Digest
-    """Over its bytes."""
-    commit: str | None = None
-
-
 class Root(Document):
     """How to find the config's folder again: relative paths only, never in `plan_digest`."""
 
@@ -146,6 +137,10 @@ class Plan(Document):
     git: GitState | None = None
     policy: Policy
     root: Root
+    policy_root: Root | None = None
+    """Where gates, judges and their files are, when they come from another config; None: at `root`."""
+    adopted: Adopted | None = None
+    """The untrusted run whose outputs are judged; None: the target is asked."""
     context: dict[str, JsonValue] = {}
     """CI facts (repository, run, actor); shown, never decided from."""
 

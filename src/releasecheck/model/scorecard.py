@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from releasecheck.model.base import Digest, Document, FromList, JsonValue
 from releasecheck.model.plan import Mode
+from releasecheck.model.policy import Adopted, Policy
 
 Outcome: TypeAlias = Literal[
     "pass", "bootstrap", "not_selected", "not_comparable", "blocked_missing", "block"
@@ -221,6 +222,11 @@ class Scorecard(Document):
     costs: Costs = Costs()
     code_changed: tuple[str, ...] = ()
     """What of the target's code differed between plan and records: the answers are of several versions."""
+    policy: Policy | None = None
+    """Where gates and judges came from, and what the change under check would make of them; it does not
+    apply unless `mode` is `head`. None in scorecards of older versions."""
+    adopted: Adopted | None = None
+    """The untrusted run whose outputs were judged; None: the target was asked."""
     notices: tuple[str, ...] = ()
     """What a reviewer must know besides: partial plan, dirty tree, secrets too short to redact."""
     revision: int = 1
@@ -253,6 +259,8 @@ class Manifest(Document):
     evaluators: tuple[dict[str, JsonValue], ...]
     gates: tuple[dict[str, JsonValue], ...]
     policy: dict[str, JsonValue]
+    adopted: dict[str, JsonValue] | None = None
+    """The untrusted run whose outputs were judged; None: the target was asked."""
     baseline: dict[str, JsonValue] | None
     shards: tuple[dict[str, JsonValue], ...]
     ledger: dict[str, JsonValue]

@@ -303,6 +303,8 @@ def _check_promotable(files: BaselineFiles, accept: str | None) -> None:
             f"holds answers of several versions of the target ({', '.join(card.code_changed)} changed while "
             "it was under way)"
         )
+    elif card.adopted is not None:
+        problem = "judges outputs of an untrusted run; only outputs of its own may be a baseline"
     elif card.overridden:
         problem = "was overridden by a waiver; only a run that passes may be a baseline"
     elif card.verdict == "not_comparable" and not (accept or "").strip():

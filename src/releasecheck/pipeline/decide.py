@@ -26,6 +26,7 @@ from releasecheck.model.table import (
     PENDING,
     SCORED,
 )
+from releasecheck.pipeline.noticing import policy_notices
 from releasecheck.stats import names
 
 if TYPE_CHECKING:
@@ -98,6 +99,8 @@ def decide_run(
         conflicts=merged.conflicts,
         costs=_costs(merged),
         code_changed=_code_changed(plan, merged),
+        policy=plan.policy,
+        adopted=plan.adopted,
         notices=_notices(plan, merged),
         created_at=now,
     )
@@ -281,6 +284,7 @@ def _notices(plan: Plan, merged: Merged) -> tuple[str, ...]:
         )
     if plan.selection.note:
         found.append(plan.selection.note)
+    found += policy_notices(plan)
     if plan.git is not None and plan.git.dirty:
         found.append("the working tree had uncommitted changes when the plan was made")
     if merged.conflicts:

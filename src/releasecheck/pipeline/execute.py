@@ -18,8 +18,9 @@ from releasecheck.ledger.jsonl import JsonlWriter, purge_file, shard_file_name
 from releasecheck.model.record import UNKNOWN_CODE, Code, FileHeader, OutputRecord
 from releasecheck.model.table import ANSWERED
 from releasecheck.pipeline.files import write_whole
-from releasecheck.pipeline.folders import LEDGER_FILE, find_root, ledger_files
+from releasecheck.pipeline.folders import LEDGER_FILE, ledger_files
 from releasecheck.pipeline.remaining import merge_files, open_trials, remaining
+from releasecheck.pipeline.roots import find_roots
 from releasecheck.plan import ShardLimits, divide, whole_judge_concurrency
 from releasecheck.references import missing_names
 
@@ -137,8 +138,8 @@ async def open_tools(
         world.progress.note(
             f"the value of {name} is too short to be removed from outputs and messages"
         )
-    root = find_root(folder, world.cwd)
-    code = code_of(folder, root, world)
+    roots = find_roots(folder, world)
+    code = code_of(folder, roots.config, world)
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(open_client(world.environment))
         raw = Path(stack.enter_context(TemporaryDirectory(prefix="releasecheck-")))
@@ -148,7 +149,7 @@ async def open_tools(
         if asked != "none":
             judges = open_judges(
                 plan.judges,
-                root=root,
+                root=roots.policy,
                 environment=world.environment,
                 clock=world.clock,
                 redactor=redactor,
@@ -160,7 +161,7 @@ async def open_tools(
             target = await open_target(
                 plan.target,
                 client=client,
-                root=root or world.cwd,
+                root=roots.config or world.cwd,
                 environment=world.environment,
                 clock=world.clock,
                 redactor=redactor,

@@ -21,7 +21,6 @@ from releasecheck.pipeline.bundle import (
 from releasecheck.pipeline.decide import decide_run, finality
 from releasecheck.pipeline.execute import (
     check_approval,
-    check_environment,
     forget_outputs,
     header_of,
     open_tools,
@@ -29,7 +28,9 @@ from releasecheck.pipeline.execute import (
 )
 from releasecheck.pipeline.files import file_digest, write_whole
 from releasecheck.pipeline.folders import LEDGER_FILE, Bundle, ledger_files, open_plan
+from releasecheck.pipeline.preflight import preflight
 from releasecheck.pipeline.remaining import Recorded, merge_files, remaining
+from releasecheck.pipeline.roots import find_roots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -208,7 +209,7 @@ async def _repair(
 ) -> Recorded:
     """Do at most `request.repair` missing trials here, into a ledger file of finish's own."""
     plan = folder.plan
-    check_environment(plan, world.environment, "all")
+    preflight(plan, find_roots(folder, world), world.environment)
     check_approval(plan, request.approved_by)
     todo = list(remaining(folder, recorded, folder.in_plan_order(), "all", at_most=request.repair))
     if not todo:

@@ -19,7 +19,7 @@ from releasecheck.plan import verify_plan
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from releasecheck.model.plan import Plan
+    from releasecheck.model.plan import Plan, Root
 
 LEDGER_FILE: Final = re.compile(r"(?:shard-(\d{4})|finish)\.attempt-(\d+)\.jsonl")
 
@@ -198,12 +198,12 @@ def open_bundle(path: Path) -> tuple[Bundle, PlanFolder]:
     return bundle, open_plan(bundle.plan)
 
 
-def find_root(folder: PlanFolder, cwd: Path) -> Path | None:
-    """The folder of the plan's config on this machine, None when it is not here.
+def find_root(folder: PlanFolder, cwd: Path, root: Root | None = None) -> Path | None:
+    """The folder of the plan's config (or of another one) on this machine, None when it is not here.
 
     The plan holds relative paths only. A folder is recognised by the config file in it.
     """
-    root = folder.plan.root
+    root = root or folder.plan.root
     candidates = [cwd / root.from_cwd]
     if root.from_plan is not None:
         candidates.append(folder.path / root.from_plan)

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from releasecheck.config import load_cases, load_suite
-from releasecheck.errors import UsageError
-from releasecheck.model.plan import GitState, Policy, Root
+from releasecheck.config import check_cases, load_cases
+from releasecheck.errors import ConfigError, Problem, UsageError
+from releasecheck.model.plan import GitState, Root
+from releasecheck.model.policy import Policy
+from releasecheck.pipeline.adopting import read_adopted
 from releasecheck.pipeline.baselines import has_baseline, read_whole_baseline
 from releasecheck.pipeline.files import write_whole
+from releasecheck.pipeline.policy import PolicySource, load_with, policy_changes
 from releasecheck.pipeline.preflight import placed_in
+from releasecheck.pipeline.roots import Roots
 from releasecheck.plan import (
     PLAN_FILE,
     Changed,
@@ -29,8 +33,10 @@ if TYPE_CHECKING:
     from releasecheck.config import LoadedSuite
     from releasecheck.model.case import Case
     from releasecheck.model.plan import Mode, Plan, PlannedJudge
+    from releasecheck.pipeline.adopting import AdoptedPlan
     from releasecheck.pipeline.baselines import BaselineFiles
     from releasecheck.pipeline.world import World
+    from releasecheck.plan import Selected
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,10 @@ class PlanRequest:
     """Makes the run id unique: a workflow run's id, or random."""
     git: GitState | None = None
     context: Mapping[str, str] | None = None
+    policy: PolicySource | None = None
+    """Where all but cases, their expected number and the target come from; None: from `config` too."""
+    adopt: Path | None = None
+    """An untrusted plan folder whose cases, shards and run id are taken as data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +84,15 @@ class Planned:
     loaded: LoadedSuite
 
 
-def read_suite(config: Path, profile: str | None) -> tuple[LoadedSuite, tuple[Case, ...]]:
+def read_suite(
+    config: Path, profile: str | None, policy: PolicySource | None = None
+) -> tuple[LoadedSuite, tuple[Case, ...]]:
     """Config and cases, checked.
 
     Raises:
         ConfigError: with every problem found.
     """
-    loaded = load_suite(config, profile)
+    loaded = load_with(config, profile, policy)
     return loaded, load_cases(loaded)
 
 
@@ -89,7 +101,7 @@ def make_plan(
     world: World,
     out: Path,
     *,
-    check: Callable[[Plan, Path, Mapping[str, str]], None],
+    check: Callable[[Plan, Roots, Mapping[str, str]], None],
     placed_at: Path | None = None,
 ) -> Planned:
     """Freeze a plan into the folder `out`, which must not hold one.
@@ -104,33 +116,32 @@ def make_plan(
     if (out / "plan.json").exists():
         message = f"{out}: there is a plan in it already; name an empty folder with --out"
         raise UsageError(message)
-    loaded, cases = read_suite(request.config, request.profile)
-    baseline = _baseline(request, loaded)
+    source = _source(request)
+    baseline = _baseline(request, source.loaded)
     times = None if baseline is None else baseline.times()
-    chosen = select(
-        cases,
-        mode=request.mode,
-        preview=request.preview,
-        ids=request.ids,
-        changed=_changed(request, cases),
-        seed=request.seed,
-    )
+    chosen = source.chosen
     circumstances = Circumstances(
         unique=request.unique,
         created_at=world.clock.now(),
         tool=world.tool,
-        policy=_policy(request, loaded),
-        root=_root(loaded, world.cwd, placed_at or out),
+        policy=_policy(request, source),
+        root=_root(source.loaded.path, world.cwd, placed_at or out),
+        policy_root=_policy_root(source.loaded, world.cwd, placed_at or out),
+        adopted=None if source.adopted is None else source.adopted.identity,
         seed=request.seed,
-        baseline=None if baseline is None else baseline.pin(_why(request, loaded)),
+        baseline=None if baseline is None else baseline.pin(_why(request, source.loaded)),
         git=request.git,
         context=dict(request.context or {}),
     )
-    count = request.shards or loaded.suite.shards or "auto"
-    shards = assign_shards(chosen.cases, count, times)
+    loaded = source.loaded
+    if source.adopted is not None:
+        shards = source.adopted.shards(chosen.cases)
+    else:
+        count = request.shards or loaded.suite.shards or "auto"
+        shards = assign_shards(chosen.cases, count, times)
     frozen = freeze(loaded.suite, chosen, plan_judges(loaded), shards, circumstances, times)
     with placed_in(loaded):
-        check(frozen.plan, loaded.root, world.environment)
+        check(frozen.plan, Roots(loaded.root, loaded.policy_root), world.environment)
     if baseline is not None:
         for name, data in baseline.data.items():
             write_whole(out / "baseline" / name, [data])
@@ -144,7 +155,9 @@ def plan_judges(loaded: LoadedSuite) -> list[PlannedJudge]:
     """Every judge with its identity, files included."""
     from releasecheck.judges import judge_files
 
-    return [judge_identity(spec, judge_files(spec, loaded.root)) for spec in loaded.suite.judges]
+    return [
+        judge_identity(spec, judge_files(spec, loaded.policy_root)) for spec in loaded.suite.judges
+    ]
 
 
 def _changed(request: PlanRequest, cases: tuple[Case, ...]) -> Changed | None:
@@ -160,7 +173,7 @@ def _baseline(request: PlanRequest, loaded: LoadedSuite) -> BaselineFiles | None
         return None
     if request.baseline is not None:
         return read_whole_baseline(request.baseline, _why(request, loaded))
-    folder = loaded.root / loaded.suite.baseline.path
+    folder = loaded.policy_root / loaded.suite.baseline.path
     return read_whole_baseline(folder, _why(request, loaded)) if has_baseline(folder) else None
 
 
@@ -170,21 +183,85 @@ def _why(request: PlanRequest, loaded: LoadedSuite) -> str:
     return f"promoted in {loaded.suite.baseline.path}"
 
 
-def _policy(request: PlanRequest, loaded: LoadedSuite) -> Policy:
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What a plan is made from."""
+
+    loaded: LoadedSuite
+    cases: tuple[Case, ...]
+    """Every case there is."""
+    chosen: Selected
+    adopted: AdoptedPlan | None
+
+
+def _source(request: PlanRequest) -> _Source:
+    if request.adopt is not None:
+        return _adopted(request, request.adopt)
+    loaded, cases = read_suite(request.config, request.profile, request.policy)
+    chosen = select(
+        cases,
+        mode=request.mode,
+        preview=request.preview,
+        ids=request.ids,
+        changed=_changed(request, cases),
+        seed=request.seed,
+    )
+    return _Source(loaded, cases, chosen, None)
+
+
+def _adopted(request: PlanRequest, folder: Path) -> _Source:
+    """Cases of an untrusted plan under the definitions of our own config."""
+    if request.ids or request.changed or request.mode or request.shards:
+        message = (
+            "an adopted plan brings its own cases and shards: leave out --mode, --preview, --ids, --ids-file, "
+            "--changed-since and --shards"
+        )
+        raise UsageError(message)
+    loaded = load_with(request.config, request.profile, request.policy)
+    adopted = read_adopted(folder, loaded.suite.suite)
+    if adopted.mode == "full":
+        pin = loaded.suite.expect_cases
+        if pin is not None and pin != len(adopted.cases):
+            message = (
+                f"expect_cases pins {pin} cases, and the adopted plan holds {len(adopted.cases)}; a change of "
+                "their number is for a plan of a trusted job to make"
+            )
+            raise ConfigError([Problem(message, request.config.as_posix(), key="expect_cases")])
+        check_cases(loaded, adopted.cases)
+    return _Source(loaded, adopted.cases, adopted.selected(), adopted)
+
+
+def _policy(request: PlanRequest, source: _Source) -> Policy:
+    given = request.policy
+    own = None if request.git is None else request.git.commit
     return Policy(
-        file=request.config.name,
-        digest=loaded.digest,
-        commit=None if request.git is None else request.git.commit,
+        file=source.loaded.policy_path.name,
+        digest=source.loaded.digest,
+        commit=own if given is None or not given.applies else given.commit,
+        mode="own" if given is None else given.mode,
+        introduced=given is not None and given.introduced,
+        changes=policy_changes(source.loaded, source.cases, _compared(request)),
     )
 
 
-def _root(loaded: LoadedSuite, cwd: Path, out: Path) -> Root:
-    root = loaded.root.resolve()
+def _compared(request: PlanRequest) -> PolicySource | None:
+    """The config that an adopted plan's cases are compared with is our own."""
+    if request.policy is None and request.adopt is not None:
+        return PolicySource(request.config)
+    return request.policy
+
+
+def _root(config: Path, cwd: Path, out: Path) -> Root:
+    root = config.parent.resolve()
     return Root(
         from_cwd=_relative(root, cwd.resolve()) or ".",
         from_plan=_relative(root, out.resolve()),
-        config=loaded.path.name,
+        config=config.name,
     )
+
+
+def _policy_root(loaded: LoadedSuite, cwd: Path, out: Path) -> Root | None:
+    return None if loaded.policy_path == loaded.path else _root(loaded.policy_path, cwd, out)
 
 
 def _relative(path: Path, start: Path) -> str | None:

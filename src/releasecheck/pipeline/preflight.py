@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from releasecheck.config.nodes import problem_at
-from releasecheck.errors import ConfigError, DigestMismatch, Problem
+from releasecheck.errors import ConfigError, DigestMismatch, Problem, UsageError
 from releasecheck.model.suite import CommandJudge, PythonJudge
 from releasecheck.pipeline.execute import check_environment
 
@@ -19,22 +19,43 @@ if TYPE_CHECKING:
     from releasecheck.model.plan import Plan
     from releasecheck.model.suite import Judge, Target
     from releasecheck.pipeline.remaining import JudgesAsked
+    from releasecheck.pipeline.roots import Roots
 
 
 def preflight(
-    plan: Plan, root: Path | None, environment: Mapping[str, str], asked: JudgesAsked = "all"
+    plan: Plan, roots: Roots, environment: Mapping[str, str], asked: JudgesAsked = "all"
 ) -> None:
     """Check everything that can be checked without calling the target or a judge.
 
     Raises:
+        UsageError: the folder of the rules is not here, or the plan has no use for the target.
         ConfigError: every part that cannot work, named.
         EnvironmentMissing: variables that are unset or empty.
         DigestMismatch: a judge is made of other files than when it was planned.
     """
+    if plan.adopted is not None and asked != "only":
+        message = (
+            "the plan judges outputs that were adopted from another run and never calls the target: run its "
+            "shards with `releasecheck shard --judges only`, and then `releasecheck finish`"
+        )
+        raise UsageError(message)
     check_environment(plan, environment, asked)
-    if root is not None and asked != "none":
-        check_judge_files(plan, root)
-    check_parts(plan, root, environment, asked)
+    if asked != "none":
+        _check_policy_here(plan, roots)
+        if roots.policy is not None:
+            check_judge_files(plan, roots.policy)
+    check_parts(plan, roots, environment, asked)
+
+
+def _check_policy_here(plan: Plan, roots: Roots) -> None:
+    """Judges that run as programs need the folder that they were planned in, and no other one."""
+    running = [j.id for j in plan.judges if isinstance(j.spec, PythonJudge | CommandJudge)]
+    if roots.policy is None and running and plan.policy_root is not None:
+        message = (
+            f"the folder of {plan.policy_root.config}, which the judges of this plan come from "
+            f"({', '.join(running)}), was not found from here; name it with --policy-root"
+        )
+        raise UsageError(message)
 
 
 def check_judge_files(plan: Plan, root: Path) -> None:
@@ -59,7 +80,7 @@ def check_judge_files(plan: Plan, root: Path) -> None:
 
 
 def check_parts(
-    plan: Plan, root: Path | None, environment: Mapping[str, str], asked: JudgesAsked = "all"
+    plan: Plan, roots: Roots, environment: Mapping[str, str], asked: JudgesAsked = "all"
 ) -> None:
     """Check target and judges: templates, expressions, schemas, functions, programs, files.
 
@@ -68,13 +89,13 @@ def check_parts(
     """
     target = plan.target if asked != "only" else None
     judges = [judge.spec for judge in plan.judges] if asked != "none" else []
-    check_specs(target, judges, root, environment)
+    check_specs(target, judges, roots, environment)
 
 
 def check_specs(
     target: Target | None,
     judges: Sequence[Judge],
-    root: Path | None,
+    roots: Roots,
     environment: Mapping[str, str],
 ) -> None:
     """Check a target and judges as they are written (see `check_parts`)."""
@@ -83,10 +104,10 @@ def check_specs(
 
     problems: list[Problem] = []
     if target is not None:
-        found = check_target(target, root, environment)
+        found = check_target(target, roots.config, environment)
         problems += [_of(f"target {target.id}", problem) for problem in found]
     for judge in judges:
-        found = check_judge(judge, root, environment)
+        found = check_judge(judge, roots.policy, environment)
         problems += [_of(f"judge {judge.id}", problem) for problem in found]
     if problems:
         raise ConfigError(problems)

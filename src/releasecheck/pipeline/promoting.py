@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from releasecheck.errors import UsageError
 from releasecheck.pipeline.baselines import promote
-from releasecheck.pipeline.folders import find_root, open_bundle
+from releasecheck.pipeline.folders import open_bundle
+from releasecheck.pipeline.roots import find_roots
 from releasecheck.pipeline.verify import require_verified
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def promote_bundle(
     require_verified(out, world)
     target = to
     if target is None:
-        root = find_root(folder, world.cwd)
+        root = find_roots(folder, world).policy
         if root is None:
             message = (
                 f"{out}: the folder of {folder.plan.root.config} was not found from here; say with --to "

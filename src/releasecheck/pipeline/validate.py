@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from releasecheck.errors import EnvironmentMissing
 from releasecheck.pipeline.baselines import has_baseline, read_baseline
 from releasecheck.pipeline.freezing import plan_judges, read_suite
+from releasecheck.pipeline.policy import policy_changes
 from releasecheck.pipeline.preflight import check_specs, placed_in
+from releasecheck.pipeline.roots import Roots
 from releasecheck.plan import auto_shards
 from releasecheck.references import missing_names, references_in
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from releasecheck.canonical import Json
     from releasecheck.config import LoadedSuite
     from releasecheck.errors import Problem
+    from releasecheck.model.policy import PolicyChanges
+    from releasecheck.pipeline.policy import PolicySource
     from releasecheck.pipeline.world import World
 
 
@@ -38,16 +42,29 @@ class Found:
     baseline: str
     variables: tuple[str, ...]
     """Environment variables that the target and judges name."""
+    policy: str
+    """The config that the rules come from."""
+    changes: PolicyChanges | None
+    """What the config differs in from that one; None where it is its own policy."""
     notes: tuple[Problem, ...]
 
     def to_json(self) -> dict[str, Json]:
         """The report as a document."""
         document = asdict(self)
+        changes = self.changes
+        document["changes"] = None if changes is None else changes.model_dump(mode="json")
         document["notes"] = [str(note) for note in self.notes]
         return document
 
 
-def validate(config: Path, profile: str | None, world: World, *, check_env: bool) -> Found:
+def validate(
+    config: Path,
+    profile: str | None,
+    world: World,
+    *,
+    check_env: bool,
+    policy: PolicySource | None = None,
+) -> Found:
     """Read and check a suite, its files and its baseline.
 
     Raises:
@@ -55,17 +72,18 @@ def validate(config: Path, profile: str | None, world: World, *, check_env: bool
         EnvironmentMissing: with `check_env`, for variables that are unset or empty.
         Untrusted: the baseline contradicts itself.
     """
-    loaded, cases = read_suite(config, profile)
+    loaded, cases = read_suite(config, profile, policy)
     suite = loaded.suite
     judges = plan_judges(loaded)
     with placed_in(loaded):
-        check_specs(suite.target, [judge.spec for judge in judges], loaded.root, world.environment)
+        roots = Roots(loaded.root, loaded.policy_root)
+        check_specs(suite.target, [judge.spec for judge in judges], roots, world.environment)
     specs = _specs(loaded)
     if check_env:
         unset, empty = missing_names(specs, world.environment)
         if unset or empty:
             raise EnvironmentMissing(unset, empty)
-    folder = loaded.root / suite.baseline.path
+    folder = loaded.policy_root / suite.baseline.path
     baseline = read_baseline(folder, "promoted") if has_baseline(folder) else None
     return Found(
         suite=suite.suite,
@@ -79,6 +97,8 @@ def validate(config: Path, profile: str | None, world: World, *, check_env: bool
         shards=suite.shards or auto_shards(len(cases)),
         baseline="none" if baseline is None else f"{baseline.manifest.run_id} in {folder}",
         variables=tuple(dict.fromkeys(found.name for found in references_in(specs))),
+        policy=loaded.policy_path.as_posix(),
+        changes=policy_changes(loaded, cases, policy),
         notes=loaded.notes,
     )
 

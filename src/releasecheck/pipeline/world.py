@@ -32,7 +32,8 @@ class World:
     """Asked to stop by a signal."""
     platform: Mapping[str, str] = field(default_factory=dict)
     """Operating system, Python and package versions, for the manifest."""
-
+    policy_root: Path | None = None
+    """Folder of the config that judges and gates come from, where somebody named it; None: as planned."""
     commit_of: Callable[[Path], str | None] = lambda _: None
     """The commit that a folder is at; None outside of a repository."""
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from releasecheck.canonical import Json
     from releasecheck.model.case import Case
-    from releasecheck.model.plan import BaselinePin, GitState, PlannedJudge, Policy, Root
+    from releasecheck.model.plan import BaselinePin, GitState, PlannedJudge, Root
+    from releasecheck.model.policy import Adopted, Policy
     from releasecheck.model.suite import Suite
     from releasecheck.plan.select import Selected
 
@@ -38,6 +39,10 @@ class Circumstances:
     """`releasecheck/0.1.0`."""
     policy: Policy
     root: Root
+    policy_root: Root | None = None
+    """Where gates, judges and their files are, when they come from another config."""
+    adopted: Adopted | None = None
+    """The untrusted run whose cases these are: its run id is kept."""
     seed: int = 0
     """Of the preview's sample and of later resampling."""
     baseline: BaselinePin | None = None
@@ -134,11 +139,15 @@ def freeze(
         "git": circumstances.git,
         "policy": circumstances.policy,
         "root": circumstances.root,
+        "policy_root": circumstances.policy_root,
+        "adopted": circumstances.adopted,
         "context": dict(circumstances.context),
     }
     draft = Plan.model_validate(document)
     identity = plan_digest(plan_document(draft))
     run_id = f"rc-{identity.removeprefix('sha256:')[:12]}-{circumstances.unique}"
+    if circumstances.adopted is not None:
+        run_id = circumstances.adopted.run_id
     plan = draft.model_copy(update={"plan_digest": identity, "run_id": run_id})
     return Frozen(plan, {PLAN_FILE: dump_document(plan_document(plan)), **files})
 

@@ -56,6 +56,8 @@ def _no_claim(manifest: Manifest, scorecard: Scorecard) -> str | None:
         return "not final"
     if manifest.mode != "full" or scorecard.mode != "full":
         return "partial run"
+    if scorecard.adopted is not None:
+        return "adopted outputs"
     if manifest.provenance != "ci":
         return "local run"
     return None

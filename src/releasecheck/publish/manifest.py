@@ -128,6 +128,7 @@ def build_manifest(
         evaluators=tuple(judge.model_dump(mode="json", by_alias=True) for judge in plan.judges),
         gates=tuple(gate.model_dump(mode="json", by_alias=True) for gate in plan.gates),
         policy=_policy(plan),
+        adopted=None if plan.adopted is None else plan.adopted.model_dump(mode="json"),
         baseline=_baseline(plan, scorecard),
         shards=tuple(file.to_json() for file in ledger.files),
         ledger={

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from releasecheck.assets import templates_dir
 from releasecheck.scorecard.cases import ATTENTION, KINDS, select
 from releasecheck.scorecard.numbers import NOTHING, count, shown
+from releasecheck.scorecard.policy import change_lines, policy_words
 from releasecheck.scorecard.tables import counted, gate_rows, metric_rows
 from releasecheck.scorecard.templating import html_environment
 from releasecheck.scorecard.texts import listing
@@ -59,6 +60,7 @@ def render_html(report: Report, cases: int = CASES_SHOWN) -> Iterator[bytes]:
             gates=gate_rows(card),
             metrics=metric_rows(card),
             facts=_facts(report),
+            edits=() if card.policy is None else change_lines(card.policy.changes),
             costs=_costs(report),
             listing=listing,
             count=count,
@@ -87,7 +89,7 @@ def _facts(report: Report) -> tuple[tuple[str, str], ...]:
         ("Target", f"{plan.target.id} ({plan.target.type})"),
         ("Cases", f"{card.selection}; digest {plan.cases_digest}"),
         ("Judges", ", ".join(f"{judge.id} ({judge.spec.type})" for judge in plan.judges)),
-        ("Policy", f"{plan.policy.file}, {plan.policy.digest}"),
+        ("Policy", policy_words(plan.policy)),
         ("Made by", plan.tool),
         ("Planned at", plan.created_at),
     ]
@@ -96,6 +98,8 @@ def _facts(report: Report) -> tuple[tuple[str, str], ...]:
     if plan.git is not None and plan.git.commit:
         dirty = ", with uncommitted changes" if plan.git.dirty else ""
         facts.insert(2, ("Commit", f"{plan.git.commit}{dirty}"))
+    if card.adopted is not None:
+        facts.append(("Outputs of", f"{card.adopted.run_id}, {card.adopted.plan_digest}"))
     if card.revision > 1:
         facts.append(("Scoring revision", str(card.revision)))
     return tuple(facts)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from releasecheck.scorecard.cases import ATTENTION, select
 from releasecheck.scorecard.escape import Markdown, markdown, markdown_code
 from releasecheck.scorecard.numbers import count
+from releasecheck.scorecard.policy import change_lines
 from releasecheck.scorecard.tables import counted, gate_rows, metric_rows
 from releasecheck.scorecard.templating import markdown_environment
 from releasecheck.scorecard.texts import listing, shorten
@@ -38,6 +39,7 @@ class _Room:
 
     reasons: int
     gates: int
+    edits: int
     flips: int
     incomplete: int
     metrics: int
@@ -47,13 +49,13 @@ class _Room:
 
 # Least important first: closer looks, then cases, metrics and flips go; the verdict and why never do.
 _ROOMS: Final = (
-    _Room(20, 1000, 40, 50, 200, 50, 3),
-    _Room(20, 1000, 40, 50, 200, 25, 0),
-    _Room(10, 200, 20, 20, 30, 10, 0),
-    _Room(10, 50, 10, 10, 10, 5, 0),
-    _Room(5, 20, 5, 5, 0, 0, 0),
-    _Room(3, 5, 0, 0, 0, 0, 0),
-    _Room(1, 0, 0, 0, 0, 0, 0),
+    _Room(20, 1000, 40, 40, 50, 200, 50, 3),
+    _Room(20, 1000, 40, 40, 50, 200, 25, 0),
+    _Room(10, 200, 20, 20, 20, 30, 10, 0),
+    _Room(10, 50, 10, 10, 10, 10, 5, 0),
+    _Room(5, 20, 5, 5, 5, 0, 0, 0),
+    _Room(3, 5, 3, 0, 0, 0, 0, 0),
+    _Room(1, 0, 0, 0, 0, 0, 0, 0),
 )
 
 
@@ -104,6 +106,8 @@ def _render(report: Report, selection: Selection, room: _Room) -> str:
     gates, metrics = gate_rows(card), metric_rows(card)
     why, more_reasons = listing(_sentences(reasons(card)), room.reasons)
     notices, more_notices = listing(_sentences(card.notices), room.reasons)
+    changes = () if card.policy is None else change_lines(card.policy.changes)
+    edits, more_edits = listing(_sentences(changes), room.edits)
     looked = [view for view in selection.shown if view.kind in ATTENTION]
     commit = report.plan.git.commit if report.plan.git is not None else None
     text = (
@@ -122,6 +126,8 @@ def _render(report: Report, selection: Selection, room: _Room) -> str:
             more_notices=more_notices,
             gates=gates[: room.gates],
             more_gates=len(gates) - len(gates[: room.gates]),
+            edits=edits,
+            more_edits=more_edits,
             flips=tuple(_flips(report, room.flips)),
             incomplete=tuple(_incomplete(report, room.incomplete)),
             total=selection.total,

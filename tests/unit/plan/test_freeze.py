@@ -79,7 +79,10 @@ def test_freeze__the_document_of_the_contract() -> None:
     assert document["shards"][0]["file"] == "cases-0000.jsonl"
     assert document["baseline"] is None
     assert document["judges"][0]["contract"] == "builtin@1"
-    assert document["policy"] == {"file": "r.yaml", "digest": DIGEST, "commit": None}
+    assert document["policy"] == {
+        "file": "r.yaml", "digest": DIGEST, "commit": None, "mode": "own", "introduced": False, "changes": None,
+    }  # fmt: skip
+    assert (document["policy_root"], document["adopted"]) == (None, None)
     assert json.loads(files["cases-0000.jsonl"]) == {
         "id": "c000", "input": "question c000", "expected": "c000", "split": "main", "tags": [],
         "metadata": {}, "source": {"path": "c.jsonl", "line": 1}, "index": 0,
@@ -348,7 +351,7 @@ def test_verify_plan__a_missing_field_is_no_crash() -> None:
     for name in document:
         if name != "schema":
             less = {key: value for key, value in document.items() if key != name}
-            if name in {"budget", "baseline", "git", "context"}:
+            if name in {"budget", "baseline", "git", "context", "policy_root", "adopted"}:
                 continue  # they have defaults; the digest notices where it matters
             with pytest.raises(ReleaseCheckError):
                 verify_plan(less, files)

@@ -25,12 +25,13 @@ from releasecheck.pipeline.execute import (
 )
 from releasecheck.pipeline.failing import failure_recorded
 from releasecheck.pipeline.finish import FinishRequest, finish, is_expired
-from releasecheck.pipeline.folders import Bundle, find_root, ledger_files, open_bundle, open_plan
+from releasecheck.pipeline.folders import Bundle, ledger_files, open_bundle, open_plan
 from releasecheck.pipeline.freezing import make_plan
 from releasecheck.pipeline.holding import locked, shard_locked
 from releasecheck.pipeline.preflight import preflight
 from releasecheck.pipeline.remaining import merge_files, open_trials
 from releasecheck.pipeline.replacing import NEW_PLAN, REPLACING, check_replaceable, make_room
+from releasecheck.pipeline.roots import find_roots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -90,22 +91,23 @@ async def resume(out: Path, options: RunOptions, world: World) -> FinishResult:
         _note_changed_config(folder, world)
         with failure_recorded(bundle, folder, world) as at, _resumable(bundle):
             if not is_expired(folder, world.clock.now()):
-                preflight(folder.plan, find_root(folder, world.cwd), world.environment)
+                preflight(folder.plan, find_roots(folder, world), world.environment)
             return await _carry_through(bundle, folder, options, world, at)
 
 
 def _note_changed_config(folder: PlanFolder, world: World) -> None:
     """Say that a plan keeps what it froze, when the config beside it says something else by now."""
-    root, policy = find_root(folder, world.cwd), folder.plan.policy
+    plan, root = folder.plan, find_roots(folder, world).policy
     if root is None:
         return
+    name = (plan.policy_root or plan.root).config
     try:
-        now = load_suite(root / folder.plan.root.config).digest
+        now = load_suite(root / name).digest
     except ReleaseCheckError:
         now = ""
-    if now != policy.digest:
+    if now != plan.policy.digest:
         world.progress.note(
-            f"{folder.plan.root.config} changed since this run was planned; the run keeps the settings and "
+            f"{name} changed since this run was planned; the run keeps the settings and "
             "cases it was planned with"
         )
 

@@ -16,9 +16,11 @@ from releasecheck.pipeline.execute import (
     open_pairs,
     open_tools,
 )
-from releasecheck.pipeline.folders import find_root, open_plan
+from releasecheck.pipeline.folders import open_plan
 from releasecheck.pipeline.holding import shard_locked
 from releasecheck.pipeline.preflight import preflight
+from releasecheck.pipeline.roots import find_roots
+from releasecheck.pipeline.taking import take_outputs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +45,7 @@ async def run_one_shard(
         raise UsageError(message)
     if request.judges != "only":
         check_approval(folder.plan, request.approved_by)
-    preflight(folder.plan, find_root(folder, world.cwd), world.environment, request.judges)
+    preflight(folder.plan, find_roots(folder, world), world.environment, request.judges)
     limits = limits_of(folder.plan, request.index)
     seconds = [limit for limit in (time_budget_s, limits.time_s) if limit is not None]
     until = world.clock.monotonic() + min(seconds) if seconds else None
@@ -53,6 +55,7 @@ async def run_one_shard(
         shard_locked(request.results, request.index),
         stopping_on_signals(world.stop, task, world.progress),
     ):
+        request = take_outputs(folder, request, world)
         try:
             async with open_tools(
                 folder, world, request.judges, shard=request.index, logs=request.results

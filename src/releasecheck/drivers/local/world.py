@@ -23,7 +23,7 @@ def tool_name() -> str:
         return "releasecheck/unknown"
 
 
-def local_world(*, quiet: bool = False) -> World:
+def local_world(*, quiet: bool = False, policy_root: Path | None = None) -> World:
     """The world of this process; progress goes to stderr."""
     clock = SystemClock()
     live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
@@ -33,6 +33,7 @@ def local_world(*, quiet: bool = False) -> World:
         cwd=Path.cwd(),
         progress=ConsoleProgress(sys.stderr, clock, live=live, quiet=quiet),
         tool=tool_name(),
+        policy_root=policy_root,
         commit_of=commit_of,
         platform={
             "os": platform.system(),

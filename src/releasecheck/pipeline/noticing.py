@@ -1,0 +1,65 @@
+"""What a reviewer must know about the rules of a run, in sentences: none of it decides anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from releasecheck.scorecard.policy import dataset_words, setting_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from releasecheck.model.plan import Plan
+    from releasecheck.model.policy import PolicyChanges, SettingChange
+
+SHOWN: Final = 3
+"""Changes that a sentence names; the others stand below it, and are counted here."""
+
+
+def policy_notices(plan: Plan) -> tuple[str, ...]:
+    """Whose rules these are, what the change edits, and whose outputs were judged."""
+    return tuple(_notices(plan))
+
+
+def _notices(plan: Plan) -> Iterator[str]:
+    policy, changes = plan.policy, plan.policy.changes
+    if changes is not None and changes.expect_cases is not None:
+        yield f"this change edits the number of cases that must be there: {setting_words(changes.expect_cases)}"
+    if policy.introduced:
+        yield (
+            f"introduced: there is no {policy.file} at the base, so this change was checked by its own gates "
+            "and judges; look at them"
+        )
+    elif policy.mode == "head":
+        yield (
+            "`policy: head` was asked for: this change was checked by its own gates and judges, not by those "
+            "of the base"
+        )
+    if changes is not None:
+        yield from _edits(changes, applies=policy.mode == "head")
+    if plan.adopted is not None:
+        yield (
+            f"outputs were adopted from the untrusted run {plan.adopted.run_id}: answers, times and costs are "
+            "as that job recorded them, and were judged here; never promoted, no badge"
+        )
+
+
+def _edits(changes: PolicyChanges, *, applies: bool) -> Iterator[str]:
+    if changes.settings:
+        end = "it applies here" if applies else "it does not apply until merged"
+        more = changes.more_settings
+        yield f"this change also edits its own policy: {_some(changes.settings, more)}; {end}"
+    if changes.dataset is not None and (words := dataset_words(changes.dataset)):
+        yield f"this change edits the dataset: {words}"
+    if changes.target:
+        yield f"this change edits the target: {_some(changes.target, changes.more_target)}"
+    if changes.notes:
+        others = len(changes.notes) - 1
+        rest = f" (and {others} more notes)" if others else ""
+        yield f"what this change edits cannot all be shown: {changes.notes[0]}{rest}"
+
+
+def _some(changes: Sequence[SettingChange], more: int) -> str:
+    text = "; ".join(setting_words(change) for change in changes[:SHOWN])
+    left = len(changes[SHOWN:]) + more
+    return f"{text}; and {left} more" if left else text
