@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from releasecheck.ports import Clock
 
 API_VERSION: Final = "2022-11-28"
+ACCEPT: Final = "application/vnd.github+json"
 USER_AGENT: Final = "releasecheck"
 LARGEST_ANSWER: Final = 64 * 2**20
 """Bytes of a JSON answer that are read."""
@@ -218,15 +219,22 @@ class GitHubClient:
             )
             raise TooManyPages(message)
 
-    def download(self, path: str, to: Path, max_bytes: int) -> Downloaded:
+    def download(self, path: str, to: Path, max_bytes: int, *, accept: str = ACCEPT) -> Downloaded:
         """Read a file to disk, through redirects that lose the token; `to` appears whole or not at all.
+
+        Args:
+            path: As for `get`.
+            to: The file to make or replace; its folder exists.
+            max_bytes: The most that is read.
+            accept: A release's asset needs `application/octet-stream`, a file of the repository
+                `application/vnd.github.raw+json`; else GitHub answers with a description.
 
         Raises:
             ArtifactRefused: it has more than `max_bytes`.
             GitHubError: as for `get`.
         """
         part = to.with_name(to.name + ".part")
-        asked = _Asked("GET", path, self._url(path), to=part, max_bytes=max_bytes)
+        asked = _Asked("GET", path, self._url(path), accept=accept, to=part, max_bytes=max_bytes)
         try:
             answer = self._answer(asked)
             part.replace(to)
@@ -347,7 +355,7 @@ class GitHubClient:
     def _send(self, asked: _Asked, url: httpx.URL, *, own: bool) -> _Answer:
         headers = {"user-agent": USER_AGENT, "accept-encoding": "identity"}
         if own:
-            headers["accept"] = "application/vnd.github+json"
+            headers["accept"] = asked.accept
             headers["x-github-api-version"] = API_VERSION
             if self._token:
                 headers["authorization"] = f"Bearer {self._token}"
@@ -425,6 +433,7 @@ class _Asked:
     json: Json = None
     content: bytes | None = None
     content_type: str = ""
+    accept: str = ACCEPT
     harmless: bool = False
     """The caller says that it may be done twice."""
     to: Path | None = None
