@@ -88,9 +88,10 @@ def policy_changes(
             notes += _told("the cases of the policy's config cannot be compared", error)
     if rules is not None and own is not None:
         settings = [
-            *setting_changes(_json(rules), _json(own)),
+            # Files first: no number of new settings can crowd them out.
             *_judge_files(rules, own),
             *file_changes("baseline", _baseline_files(rules), _baseline_files(own)),
+            *setting_changes(_json(rules), _json(own)),
         ]
     return PolicyChanges(
         expect_cases=pin,

@@ -22,7 +22,7 @@ LONGEST_VALUE: Final = 200
 """Characters of an old or new value that are kept."""
 APART: Final = frozenset({"version", "suite", "cases", "expect_cases", "target"})
 """Keys of a suite that are no policy, or are shown by themselves."""
-BY_ID: Final = {"judges": "judge", "gates": "gate"}
+BY_ID: Final = {"gates": "gate", "judges": "judge"}
 """Lists of a suite whose entries are known by their ids."""
 
 
@@ -115,7 +115,8 @@ def _by_id(entries: Json) -> dict[str, Json]:
 def _differences(what: str, before: Json, after: Json) -> Iterator[SettingChange]:
     """Keys of objects one by one; everything else, lists too, as a whole."""
     if isinstance(before, dict) and isinstance(after, dict):
-        for key in sorted(before.keys() | after.keys()):
+        # Another type is another thing, and says more than all that comes with it.
+        for key in sorted(before.keys() | after.keys(), key=lambda key: (key != "type", key)):
             place = f"{what}.{key}" if ": " in what or " " not in what else f"{what}: {key}"
             yield from _differences(place, before.get(key), after.get(key))
     elif before != after or type(before) is not type(after):
