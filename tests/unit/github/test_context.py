@@ -97,7 +97,7 @@ def test_read_context__push(tmp_path: Path) -> None:
     assert context.subject == Commit()
     assert context.on_default_branch
     assert context.head_sha == SHA
-    assert context.base_sha is context.pull_request is context.release_tag is None
+    assert (context.base_sha, context.pull_request, context.release_tag) == (None, None, None)
     assert not context.is_fork
     assert context.run_url == "https://github.com/octo/app/actions/runs/1001/attempts/3"
     assert str(context.triggering_actor) == "hubot"
@@ -182,7 +182,7 @@ def test_read_context__what_act_leaves_out(tmp_path: Path) -> None:
     for name in ("GITHUB_REPOSITORY_ID", "GITHUB_WORKFLOW_REF", "GITHUB_TRIGGERING_ACTOR"):
         del told[name]
     context = read_context(told)
-    assert context.repository_id is context.workflow_ref is context.workflow_path is None
+    assert (context.repository_id, context.workflow_ref, context.workflow_path) == (None,) * 3
     assert str(context.triggering_actor) == "octocat"
 
 
