@@ -240,7 +240,12 @@ def _policy(request: PlanRequest, source: _Source) -> Policy:
         commit=own if given is None or not given.applies else given.commit,
         mode="own" if given is None else given.mode,
         introduced=given is not None and given.introduced,
-        changes=policy_changes(source.loaded, source.cases, _compared(request)),
+        changes=policy_changes(
+            source.loaded,
+            source.cases,
+            _compared(request),
+            partial=source.adopted is not None and source.adopted.mode != "full",
+        ),
     )
 
 

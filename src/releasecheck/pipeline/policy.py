@@ -64,11 +64,15 @@ def load_with(config: Path, profile: str | None, source: PolicySource | None) ->
 
 
 def policy_changes(
-    loaded: LoadedSuite, cases: Sequence[Case], source: PolicySource | None
+    loaded: LoadedSuite,
+    cases: Sequence[Case],
+    source: PolicySource | None,
+    *,
+    partial: bool = False,
 ) -> PolicyChanges | None:
     """What differs between the config under check and that of `source`; None where there is none.
 
-    `loaded` and `cases` are what the plan is made from. Of what cannot be read it is said why.
+    `loaded` and `cases` are what the plan is made from; in `partial` cases none counts as removed. Of what cannot be read it is said why.
     """
     if source is None or source.introduced:
         return None
@@ -83,7 +87,7 @@ def policy_changes(
         pin = pin_change(rules.suite.expect_cases, loaded.suite.expect_cases)
         target = target_changes(_json(rules)["target"], _json(loaded)["target"])
         try:
-            dataset = dataset_changes(read_cases(rules), cases)
+            dataset = dataset_changes(read_cases(rules), cases, partial=partial)
         except ConfigError as error:
             notes += _told("the cases of the policy's config cannot be compared", error)
     if rules is not None and own is not None:
