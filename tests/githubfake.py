@@ -15,6 +15,7 @@ import json
 import re
 import secrets
 import socket
+import ssl
 import threading
 import zipfile
 import zlib
@@ -593,13 +594,15 @@ class FakeGitHub:
         now: Callable[[], datetime] = utc_now,
         token: str = TOKEN,
         act_folder: Path | None = None,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
-        """Take the first repository, the time, and a folder in which act keeps artifacts."""
+        """Take the first repository, the time, where act keeps artifacts, and how to speak TLS."""
         self.now = now
         self.token = token
         self.read_only = False
         """As with the token of a pull request from a fork: writing answers 403."""
         self.act_folder = act_folder
+        self._tls = tls
         self.repositories: dict[str, Repository] = {}
         self.journal: list[Seen] = []
         self.signed: dict[str, tuple[bytes, str] | Stored] = {}
@@ -631,11 +634,13 @@ class FakeGitHub:
             def_fake, def_place = fake, place
 
         server = _Server(("127.0.0.1", 0), Serving)
+        if self._tls is not None:
+            server.socket = self._tls.wrap_socket(server.socket, server_side=True)
         self._servers.append(server)
         threading.Thread(
             target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
         ).start()
-        return f"http://127.0.0.1:{server.server_address[1]}"
+        return f"{'https' if self._tls else 'http'}://127.0.0.1:{server.server_address[1]}"
 
     def next_id(self) -> int:
         """An id nobody has; ids do not grow with time, as on GitHub."""
@@ -1027,6 +1032,9 @@ class _Server(ThreadingHTTPServer):
 
 class _Serving(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # One packet for each answer: two would wait for each other.
+    wbufsize = -1
+    disable_nagle_algorithm = True
     def_fake: FakeGitHub
     def_place: str
 

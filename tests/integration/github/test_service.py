@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import ssl
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from tests.githubfake import TWIRP, FakeGitHub, Run, zipped
 
+HTTP = httpx.Client(trust_env=False, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
 DATA = zipped({"a": b"1"})
 
 
@@ -30,11 +32,10 @@ def call(github: FakeGitHub, run: Run, method: str, **body: Any) -> httpx.Respon
         "workflow_run_backend_id": f"{run.id}.{run.attempt}",
         "workflow_job_run_backend_id": "job",
     }
-    return httpx.post(
+    return HTTP.post(
         github.results_url.rstrip("/") + TWIRP + method,
         json={**ids, **body},
         headers={"authorization": f"Bearer {github.runtime_token(run)}"},
-        trust_env=False,
     )
 
 
@@ -46,10 +47,10 @@ def upload(github: FakeGitHub, run: Run, name: str, data: bytes = DATA) -> int:
     url = created.json()["signed_upload_url"]
     block = {"comp": "block", "blockid": "MDAw"}
     address = httpx.URL(url)
-    httpx.put(address.copy_merge_params(block), content=data, trust_env=False).raise_for_status()
+    HTTP.put(address.copy_merge_params(block), content=data).raise_for_status()
     blocks = b"<BlockList><Latest>MDAw</Latest></BlockList>"
     listed = address.copy_merge_params({"comp": "blocklist"})
-    httpx.put(listed, content=blocks, trust_env=False).raise_for_status()
+    HTTP.put(listed, content=blocks).raise_for_status()
     digest = "sha256:" + hashlib.sha256(data).hexdigest()
     told = {"name": name, "size": str(len(data)), "hash": {"value": digest}}
     return call(github, run, "FinalizeArtifact", **told).status_code
@@ -60,9 +61,9 @@ def test_service__an_upload_can_be_listed_and_read(github: FakeGitHub, run: Run)
     (one,) = call(github, run, "ListArtifacts").json()["artifacts"]
     assert (one["name"], one["size"]) == ("x", str(len(DATA)))
     signed = call(github, run, "GetSignedArtifactURL", name="x").json()["signed_url"]
-    assert httpx.get(signed, trust_env=False).content == DATA
+    assert HTTP.get(signed).content == DATA
     url = f"{github.api_url}/repos/{run.repository.name}/actions/runs/{run.id}/artifacts"
-    assert httpx.get(url, trust_env=False).json()["artifacts"][0]["size_in_bytes"] == len(DATA)
+    assert HTTP.get(url).json()["artifacts"][0]["size_in_bytes"] == len(DATA)
 
 
 def test_service__p_06_a_name_is_taken_once_per_attempt(github: FakeGitHub, run: Run) -> None:
@@ -95,7 +96,7 @@ def test_service__who_may(github: FakeGitHub, run: Run) -> None:
     ids = {"workflow_run_backend_id": f"{other.id}.1", "workflow_job_run_backend_id": "job"}
     assert call(github, run, "ListArtifacts", **ids).status_code == 403
     url = github.results_url.rstrip("/") + TWIRP + "ListArtifacts"
-    assert httpx.post(url, json={}, trust_env=False).status_code == 401
+    assert HTTP.post(url, json={}).status_code == 401
     assert upload(github, run, "a/b") == 400
 
 

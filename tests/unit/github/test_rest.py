@@ -406,3 +406,9 @@ def test_segment__somebody_elses_text() -> None:
     assert script.requests[0].url.raw_path == b"/repos/o/r/commits/a%2F..%2Fb%3Fc%23d%25e%20%C3%A4"
     with pytest.raises(ValueError, match="segment"):
         segment("..")
+
+
+def test_download__a_redirect_to_no_address(tmp_path: Path) -> None:
+    script = Script(httpx.Response(302, headers={"location": "https://[::1"}))
+    with pytest.raises(GitHubError, match="Invalid URL in location header"):
+        script.client().download("/zip", tmp_path / "a", 10)

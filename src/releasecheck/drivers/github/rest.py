@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import ssl
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -35,7 +36,6 @@ from releasecheck.errors import ConfigError, Problem
 from releasecheck.transport.egress import is_loopback, proxy_rule, trust
 
 if TYPE_CHECKING:
-    import ssl
     from collections.abc import Callable, Iterator, Mapping
 
     from releasecheck.ports import Clock
@@ -308,6 +308,11 @@ class GitHubClient:
             pause = self._patience.backoff_s * (1 << (tries - 1))
             try:
                 answer = self._follow(asked)
+            except (httpx.DecodingError, httpx.InvalidURL) as error:
+                message = (
+                    f"{asked.method} {asked.path}: not GitHub's answer: {self._clean(str(error))}"
+                )
+                raise BadAnswer(message) from None
             except httpx.TransportError as error:
                 unsent = isinstance(error, _NOT_SENT)
                 if not (again and (asked.repeatable or unsent)):
@@ -462,17 +467,19 @@ class _Way(httpx.BaseTransport):
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._rule = proxy_rule(environment)
         self._trust = trust(environment)
-        self._context: ssl.SSLContext | None = None
-        self._pools: dict[str | None, httpx.HTTPTransport] = {}
+        self._pools: dict[tuple[str, str | None], httpx.HTTPTransport] = {}
 
     @override
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         url = request.url
         proxy = self._rule(url.scheme, url.host, url.port)
-        if proxy not in self._pools:
-            self._context = self._context or self._trust()
-            self._pools[proxy] = httpx.HTTPTransport(verify=self._context, proxy=proxy)
-        return self._pools[proxy].handle_request(request)
+        key = url.scheme, proxy
+        if key not in self._pools:
+            # Loading authorities takes a tenth of a second; plain loopback needs none, and trusts none.
+            secure = url.scheme == "https"
+            context = self._trust() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            self._pools[key] = httpx.HTTPTransport(verify=context, proxy=proxy)
+        return self._pools[key].handle_request(request)
 
     @override
     def close(self) -> None:
