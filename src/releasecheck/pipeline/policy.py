@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from releasecheck.config import load_suite, load_suite_under, read_cases
-from releasecheck.errors import ConfigError, ReleaseCheckError
+from releasecheck.errors import ConfigError, Problem, ReleaseCheckError
 from releasecheck.model.policy import PolicyChanges
 from releasecheck.model.suite import CommandJudge, PythonJudge
 from releasecheck.pipeline.baselines import FILES, PROMOTION
@@ -22,7 +23,6 @@ from releasecheck.plan.changes import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from releasecheck.canonical import Json
     from releasecheck.config import LoadedSuite
@@ -79,7 +79,8 @@ def policy_changes(
     notes: list[str] = []
     rules = _whole(source.config, loaded.profile, "the policy's config", notes)
     own = _whole(loaded.path, loaded.profile, "the config of this change", notes)
-    notes += [str(problem) for problem in loaded.elsewhere if own is not None]
+    if own is not None:
+        notes += _told("the config of this change", loaded.elsewhere, loaded.root)
     settings: list[SettingChange] = []
     target: list[SettingChange] = []
     pin, dataset = None, None
@@ -89,7 +90,8 @@ def policy_changes(
         try:
             dataset = dataset_changes(read_cases(rules), cases, partial=partial)
         except ConfigError as error:
-            notes += _told("the cases of the policy's config cannot be compared", error)
+            what = "the cases of the policy's config cannot be compared"
+            notes += _told(what, error.problems, rules.root)
     if rules is not None and own is not None:
         settings = [
             # Files first: no number of new settings can crowd them out.
@@ -113,14 +115,23 @@ def _whole(config: Path, profile: str | None, what: str, notes: list[str]) -> Lo
     try:
         return load_suite(config, profile)
     except ConfigError as error:
-        notes += _told(f"{what} cannot be used as it is, so settings are not compared", error)
+        what = f"{what} cannot be used as it is, so settings are not compared"
+        notes += _told(what, error.problems, config.parent)
         return None
 
 
-def _told(what: str, error: ConfigError) -> list[str]:
-    told = [f"{what}: {problem}" for problem in error.problems[:MOST_NOTES]]
-    more = len(error.problems) - len(told)
+def _told(what: str, problems: Sequence[Problem], root: Path) -> list[str]:
+    told = [f"{what}: {_below(problem, root)}" for problem in problems[:MOST_NOTES]]
+    more = len(problems) - len(told)
     return [*told, f"{what}: and {more} more problems"] if more else told
+
+
+def _below(problem: Problem, root: Path) -> Problem:
+    """With its path as it is below the config: where a checkout lies is nobody's business."""
+    path = problem.path
+    if path is not None and Path(path).is_relative_to(root):
+        path = Path(path).relative_to(root).as_posix()
+    return Problem(problem.message, path, problem.line, problem.column, problem.key)
 
 
 def _json(loaded: LoadedSuite) -> dict[str, Json]:
