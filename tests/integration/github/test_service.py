@@ -12,7 +12,7 @@ import pytest
 
 from tests.githubfake import TWIRP, FakeGitHub, Run, zipped
 
-HTTP = httpx.Client(trust_env=False, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+NO_TRUST = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 DATA = zipped({"a": b"1"})
 
 
@@ -27,12 +27,18 @@ def run(github: FakeGitHub) -> Run:
     return github.repository.add_run(conclusion="failure")
 
 
+def ask(method: str, url: httpx.URL | str, **given: Any) -> httpx.Response:
+    with httpx.Client(trust_env=False, verify=NO_TRUST) as client:
+        return client.request(method, url, **given)
+
+
 def call(github: FakeGitHub, run: Run, method: str, **body: Any) -> httpx.Response:
     ids = {
         "workflow_run_backend_id": f"{run.id}.{run.attempt}",
         "workflow_job_run_backend_id": "job",
     }
-    return HTTP.post(
+    return ask(
+        "POST",
         github.results_url.rstrip("/") + TWIRP + method,
         json={**ids, **body},
         headers={"authorization": f"Bearer {github.runtime_token(run)}"},
@@ -47,10 +53,10 @@ def upload(github: FakeGitHub, run: Run, name: str, data: bytes = DATA) -> int:
     url = created.json()["signed_upload_url"]
     block = {"comp": "block", "blockid": "MDAw"}
     address = httpx.URL(url)
-    HTTP.put(address.copy_merge_params(block), content=data).raise_for_status()
+    ask("PUT", address.copy_merge_params(block), content=data).raise_for_status()
     blocks = b"<BlockList><Latest>MDAw</Latest></BlockList>"
     listed = address.copy_merge_params({"comp": "blocklist"})
-    HTTP.put(listed, content=blocks).raise_for_status()
+    ask("PUT", listed, content=blocks).raise_for_status()
     digest = "sha256:" + hashlib.sha256(data).hexdigest()
     told = {"name": name, "size": str(len(data)), "hash": {"value": digest}}
     return call(github, run, "FinalizeArtifact", **told).status_code
@@ -61,9 +67,9 @@ def test_service__an_upload_can_be_listed_and_read(github: FakeGitHub, run: Run)
     (one,) = call(github, run, "ListArtifacts").json()["artifacts"]
     assert (one["name"], one["size"]) == ("x", str(len(DATA)))
     signed = call(github, run, "GetSignedArtifactURL", name="x").json()["signed_url"]
-    assert HTTP.get(signed).content == DATA
+    assert ask("GET", signed).content == DATA
     url = f"{github.api_url}/repos/{run.repository.name}/actions/runs/{run.id}/artifacts"
-    assert HTTP.get(url).json()["artifacts"][0]["size_in_bytes"] == len(DATA)
+    assert ask("GET", url).json()["artifacts"][0]["size_in_bytes"] == len(DATA)
 
 
 def test_service__p_06_a_name_is_taken_once_per_attempt(github: FakeGitHub, run: Run) -> None:
@@ -96,7 +102,7 @@ def test_service__who_may(github: FakeGitHub, run: Run) -> None:
     ids = {"workflow_run_backend_id": f"{other.id}.1", "workflow_job_run_backend_id": "job"}
     assert call(github, run, "ListArtifacts", **ids).status_code == 403
     url = github.results_url.rstrip("/") + TWIRP + "ListArtifacts"
-    assert HTTP.post(url, json={}).status_code == 401
+    assert ask("POST", url, json={}).status_code == 401
     assert upload(github, run, "a/b") == 400
 
 
