@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from releasecheck.canonical import json_text
+from releasecheck.canonical import dump_line
 from releasecheck.model.policy import CaseIds, DatasetChanges, RenamedCases, SettingChange
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _change(what: str, before: Json, after: Json) -> SettingChange:
 def _shown(value: Json) -> str:
     if isinstance(value, dict):  # a whole judge or gate: what is not set says nothing
         value = {key: item for key, item in value.items() if item is not None}
-    return _cut(value if isinstance(value, str) else json_text(value))
+    return _cut(value if isinstance(value, str) else dump_line(value).decode("utf-8").rstrip("\n"))
 
 
 def _cut(text: str) -> str:
