@@ -390,6 +390,7 @@ def _answered_twice(pair: Pair) -> None:
         (_record(lambda row: row.update(trace_id="a\nb")), "trace id"),
         (_record(lambda row: row.update(attempt=2)), "another attempt"),
         (_impossible, "latency_ms"),
+        (_linked, "found a link"),
         (_answered_twice, "twice"),
         (_added(score("extra")), "a score of case 'extra'"),
         (_added(score("c0", trial=3)), "trial 3"),

@@ -11,6 +11,7 @@ from releasecheck.errors import ConfigError
 from releasecheck.model.case import Case, Source
 from releasecheck.model.policy import SettingChange
 from releasecheck.pipeline.freezing import PlanRequest, make_plan
+from releasecheck.pipeline.noticing import policy_notices
 from releasecheck.pipeline.policy import PolicySource
 from releasecheck.pipeline.world import World
 from releasecheck.plan.changes import (
@@ -217,3 +218,25 @@ def test_policy_changes__settings_are_bounded_and_files_come_first(tmp_path: Pat
     assert changes.settings[0].what == "judge own: file j.py"
     assert (len(changes.settings), changes.more_settings) == (MOST_SETTINGS, 7)
     assert "and 7 more settings" in change_lines(changes)[-1]
+
+
+def test_policy_notices__say_whose_rules_decided(tmp_path: Path) -> None:
+    base, head = write(tmp_path / "base"), write(tmp_path / "head", gates=LOW)
+    kept = policy_notices(planned(tmp_path, head, PolicySource(base)))
+    assert kept == (
+        "this change also edits its own policy: gate quality: min: 0.9 -> 0.1; it does not apply until merged",
+    )
+    asked = policy_notices(planned(tmp_path, head, PolicySource(base, mode="head")))
+    assert asked[0].startswith("`policy: head` was asked for")
+    assert asked[1].endswith("it applies here")
+    (introduced,) = policy_notices(planned(tmp_path, head, PolicySource(head, introduced=True)))
+    assert introduced.startswith("introduced: there is no releasecheck.yaml at the base")
+    assert policy_notices(planned(tmp_path, head, None)) == ()
+
+
+def test_policy_notices__the_pin_comes_first(tmp_path: Path) -> None:
+    base = write(tmp_path / "base", cases=4, expect_cases=4)
+    head = write(tmp_path / "head", cases=3, expect_cases=3, gates=LOW)
+    found = policy_notices(planned(tmp_path, head, PolicySource(base)))
+    assert found[0].endswith("expect_cases: 4 -> 3")
+    assert found[-1] == "this change edits the dataset: 1 case removed"

@@ -32,7 +32,7 @@ from releasecheck.pipeline.folders import LEDGER_FILE, ledger_files
 from releasecheck.ports import Clock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from releasecheck.pipeline.execute import ShardRequest
@@ -59,6 +59,7 @@ def take_outputs(folder: PlanFolder, request: ShardRequest, world: World) -> Sha
     adopted = folder.plan.adopted
     if adopted is None:
         return request
+    _refuse_links(request.resume)
     ours: list[Path] = []
     for path in ledger_files(request.resume):
         match = LEDGER_FILE.fullmatch(path.name)
@@ -74,6 +75,14 @@ def take_outputs(folder: PlanFolder, request: ShardRequest, world: World) -> Sha
         else:  # of this plan, or of a stranger, which the merge refuses
             ours.append(path)
     return replace(request, resume=tuple(ours))
+
+
+def _refuse_links(folders: Iterable[Path]) -> None:
+    """What is listed below is already followed to where it leads."""
+    for folder in folders:
+        for path in [folder, *folder.rglob("*.jsonl")]:
+            if LEDGER_FILE.fullmatch(path.name) and path.is_symlink():
+                check_plain(path, MOST_BYTES)
 
 
 def _take(
