@@ -54,6 +54,8 @@ class PlanRequest:
     changed: ChangedCases | None = None
     baseline: Path | Literal["none"] | None = None
     """None: the suite's own folder."""
+    baseline_why: str | None = None
+    """Why `baseline` was chosen; None: because the command line names it."""
     seed: int = 0
     unique: str = ""
     """Makes the run id unique: a workflow run's id, or random."""
@@ -179,7 +181,7 @@ def _baseline(request: PlanRequest, loaded: LoadedSuite) -> BaselineFiles | None
 
 def _why(request: PlanRequest, loaded: LoadedSuite) -> str:
     if isinstance(request.baseline, Path):
-        return "named on the command line"
+        return request.baseline_why or "named on the command line"
     return f"promoted in {loaded.suite.baseline.path}"
 
 
