@@ -170,9 +170,12 @@ def _no_baseline(plan: Plan) -> Refusal:
         # Named and gone is not the same as never there: bootstrap is for the latter alone.
         run = quote(plan.baseline.run_id)
         return Refusal("not_comparable", f"the plan's baseline, run {run}, is not there")
+    # Whoever searched says what there was: expired or renamed must not read as never there.
+    said = plan.context.get("baseline_search")
+    searched = f" ({said})" if isinstance(said, str) and said else ""
     if plan.baseline_rule.on_missing == "bootstrap":
-        return Refusal("bootstrap", "there is no baseline yet, and nothing was compared")
-    return Refusal("not_comparable", "there is no baseline to compare with")
+        return Refusal("bootstrap", f"there is no baseline yet, and nothing was compared{searched}")
+    return Refusal("not_comparable", f"there is no baseline to compare with{searched}")
 
 
 def _nothing_applies(subject: Subject, table: ScoreTable, plan: Plan, rows: Indices) -> Refusal:

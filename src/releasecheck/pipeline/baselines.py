@@ -291,7 +291,8 @@ def promote(source: Path, target: Path, *, accept: str | None, now: str) -> Scor
     return card
 
 
-def _check_promotable(files: BaselineFiles, accept: str | None) -> None:
+def why_unfit(files: BaselineFiles, accept: str | None = None) -> str | None:
+    """What a run has or is that no baseline may; None when it may be promoted."""
     card, manifest = files.scorecard, files.manifest
     problem = None
     if manifest.finalized_at is None:
@@ -311,8 +312,13 @@ def _check_promotable(files: BaselineFiles, accept: str | None) -> None:
         problem = "is not_comparable; say with --accept why it may be the baseline"
     elif card.verdict not in ("pass", "bootstrap", "not_comparable"):
         problem = f"has the verdict {card.verdict}; only pass or bootstrap may be a baseline"
+    return problem
+
+
+def _check_promotable(files: BaselineFiles, accept: str | None) -> None:
+    problem = why_unfit(files, accept)
     if problem is not None:
-        message = f"run {card.run_id} {problem}; nothing was changed"
+        message = f"run {files.scorecard.run_id} {problem}; nothing was changed"
         raise UsageError(message)
 
 
