@@ -185,17 +185,22 @@ def reports_of(
     bundle: Bundle, folder: PlanFolder, scorecard: Scorecard
 ) -> dict[str, Iterable[bytes]]:
     """The reports by file name, rendered as they are read."""
-    report = Report(
-        scorecard=scorecard,
-        plan=folder.plan,
-        rows=lambda: _views(bundle, folder),
-        baseline_rows=_baseline_rows(folder),
-    )
+    report = report_of(bundle, folder, scorecard)
     return {
         "scorecard.html": render_html(report),
         "summary.md": [render_summary(report).encode("utf-8")],
         "junit.xml": render_junit(report),
     }
+
+
+def report_of(bundle: Bundle, folder: PlanFolder, scorecard: Scorecard) -> Report:
+    """What every report of a bundle is made from."""
+    return Report(
+        scorecard=scorecard,
+        plan=folder.plan,
+        rows=lambda: _views(bundle, folder),
+        baseline_rows=_baseline_rows(folder),
+    )
 
 
 def _views(bundle: Bundle, folder: PlanFolder) -> Iterator[RowView]:

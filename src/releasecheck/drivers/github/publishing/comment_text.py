@@ -1,0 +1,166 @@
+"""The pull-request comment in words: verdict, why, what to do, what the change edits, the worst cases.
+
+Cut by importance to a number of characters, and what is left out is counted; ids, judges and numbers
+only, never an answer: those are in the scorecard.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from releasecheck.drivers.github.publishing.evidence import Judged
+from releasecheck.drivers.github.publishing.words import notice_markdown, notice_of
+from releasecheck.scorecard.cases import ATTENTION, select
+from releasecheck.scorecard.escape import Markdown, markdown
+from releasecheck.scorecard.numbers import count
+from releasecheck.scorecard.policy import change_lines, policy_words
+from releasecheck.scorecard.tables import counted, gate_rows
+from releasecheck.scorecard.templating import markdown_environment
+from releasecheck.scorecard.texts import listing, shorten
+from releasecheck.scorecard.verdict import SIGNS, headline, is_open, next_steps, reasons, tone
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from releasecheck.drivers.github.publishing.request import Request
+    from releasecheck.model.policy import Policy
+    from releasecheck.model.scorecard import Scorecard
+    from releasecheck.scorecard.cases import CaseView, Selection
+
+LONGEST: Final = 60_000
+"""Characters in UTF-16: GitHub refuses a body of more than 65,536."""
+_LONGEST_SENTENCE: Final = 400
+_LONGEST_CELL: Final = 100
+_CELLS: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """How many rows of each part are shown."""
+
+    reasons: int
+    gates: int
+    edits: int
+    unmeasured: int
+    cases: int
+
+
+# Least important first: cases go, then what was not measured and gates; the verdict and why never do.
+_ROOMS: Final = (
+    _Room(20, 100, 40, 20, 25),
+    _Room(10, 50, 30, 10, 10),
+    _Room(10, 30, 20, 5, 0),
+    _Room(5, 10, 10, 2, 0),
+    _Room(2, 3, 5, 0, 0),
+    _Room(1, 0, 1, 0, 0),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    sign: str
+    label: str
+    id: str
+    scores: Markdown
+    where: str
+
+
+def units(text: str) -> int:
+    """The length of a text as JavaScript counts it."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def comment_text(request: Request, longest: int = LONGEST) -> str:
+    """The comment without its hidden lines."""
+    evidence = request.evidence
+    if not isinstance(evidence, Judged):
+        return notice_markdown(request, notice_of(evidence))
+    selection = select(evidence.report(), _ROOMS[0].cases, _LONGEST_SENTENCE)
+    for room in _ROOMS:
+        text = _render(request, evidence.scorecard, selection, room)
+        if units(text) <= longest:
+            return text
+    message = f"{longest} characters have no room for a comment; expected at least 8,192"
+    raise ValueError(message)
+
+
+def _render(request: Request, card: Scorecard, selection: Selection, room: _Room) -> str:
+    gates = gate_rows(card)
+    why, more_reasons = listing(_sentences(reasons(card)), room.reasons)
+    notices, more_notices = listing(_sentences(card.notices), room.reasons)
+    edits, more_edits = listing(_sentences(_edits(card.policy)), room.edits)
+    looked = [view for view in selection.shown if view.kind in ATTENTION][: room.cases]
+    text = (
+        markdown_environment()
+        .get_template("comment.md.j2")
+        .render(
+            card=card,
+            sign=SIGNS[tone(card)],
+            headline=headline(card),
+            counted=counted(card),
+            commit=request.context.head_sha,
+            reasons=why,
+            more_reasons=more_reasons,
+            steps=next_steps(card),
+            open=is_open(card),
+            notices=notices,
+            more_notices=more_notices,
+            policy=None if card.policy is None else shorten(policy_words(card.policy), 300),
+            edits=edits,
+            more_edits=more_edits,
+            edits_apply=_apply(card.policy),
+            gates=gates[: room.gates],
+            more_gates=len(gates) - len(gates[: room.gates]),
+            unmeasured=tuple(_unmeasured(card, room.unmeasured)),
+            cases=tuple(map(_row, looked)),
+            more_cases=selection.attention - len(looked),
+            links=tuple(_links(request)),
+        )
+    )
+    return str(text)
+
+
+def _sentences(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(shorten(text, _LONGEST_SENTENCE) for text in texts)
+
+
+def _edits(policy: Policy | None) -> tuple[str, ...]:
+    return () if policy is None else change_lines(policy.changes)
+
+
+def _apply(policy: Policy | None) -> str:
+    """Whether the edits count for this very run (G-27)."""
+    if policy is not None and policy.mode == "head":
+        return "These edits apply to this very run, as the workflow asks for (policy: head)."
+    return "Only lines that say so apply to this run; the others apply once they are merged."
+
+
+def _unmeasured(card: Scorecard, longest: int) -> Iterator[str]:
+    lines = [item.message for item in card.incomplete]
+    lines += [f"{w.judge} still owes {count(w.pending, 'score')}" for w in card.waiting]
+    first, more = listing(_sentences(lines), longest)
+    yield from first
+    if more:
+        yield f"and {more} more in the scorecard"
+
+
+def _row(view: CaseView) -> _Row:
+    cells = view.worst.cells
+    words = [markdown(f"{cell.judge}: {cell.word} {cell.value}") for cell in cells[:_CELLS]]
+    more = len(cells) - len(words)
+    words += [markdown(f"and {more} more")] if more else []
+    return _Row(
+        sign=SIGNS[view.tone],
+        label=view.label,
+        id=shorten(view.id, _LONGEST_CELL),
+        scores=Markdown("<br>".join(words)),
+        where=shorten(view.where, _LONGEST_CELL),
+    )
+
+
+def _links(request: Request) -> Iterator[Markdown]:
+    context = request.context
+    if request.scorecard_url:
+        yield Markdown(f"[The whole scorecard]({request.scorecard_url})")
+    yield Markdown(f"[Run {context.run_number}, attempt {context.run_attempt}]({context.run_url})")
