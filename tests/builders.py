@@ -11,7 +11,8 @@ from typing_extensions import override
 from releasecheck.canonical import Json, canonical, digest
 from releasecheck.merge import Merged, RecordSource, merge
 from releasecheck.model.failure import Failure, failure
-from releasecheck.model.plan import Plan, PlannedJudge, Policy, Root, Selection, Shard
+from releasecheck.model.plan import Plan, PlannedJudge, Root, Selection, Shard
+from releasecheck.model.policy import Policy
 from releasecheck.model.record import (
     NO_USAGE,
     DeadlineRecord,

@@ -11,8 +11,11 @@ import hashlib
 import json
 import math
 import re
+from codecs import BOM_UTF8
+from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
+import msgspec
 import rfc8785
 
 from releasecheck.errors import ReleaseCheckError
@@ -50,7 +53,8 @@ class JsonProblem(ReleaseCheckError, ValueError):
 
 def decode_text(data: bytes) -> str:
     """Decode UTF-8 with or without a byte-order mark: the one way bytes become text here."""
-    return data.decode("utf-8-sig")
+    # Many times faster than the codec `utf-8-sig`.
+    return data.removeprefix(BOM_UTF8).decode("utf-8")
 
 
 def clean_text(text: str) -> str:
@@ -158,6 +162,25 @@ def parse_json(text: str | bytes, *, levels: int = MAX_DEPTH) -> Json:
     return value
 
 
+_own = msgspec.json.Decoder()
+
+
+def parse_own(line: bytes) -> Json:
+    """Read one line that this package wrote itself, many times faster than `parse_json`.
+
+    It refuses NaN and what is no JSON; keys given twice and integers beyond 2^53 - 1 it lets through,
+    so what comes from outside is read with `parse_json`, or has a digest over its bytes.
+
+    Raises:
+        JsonProblem: it is no JSON.
+    """
+    try:
+        return _own.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        message = str(error)
+        raise JsonProblem(message) from None
+
+
 def clean_value(value: Json) -> Json:
     """`value` with every text (keys too) passed through `clean_text`.
 
@@ -223,6 +246,8 @@ def canonical(value: Json, *, from_json: bool = False) -> bytes:
     # shows in the text: whole floats, exponents, long integers. A text that only looks like one of
     # them takes the slower way, which prepares the numbers first.
     try:
+        if type(value) is str:
+            return encode_basestring(value).encode("utf-8")
         text = _compact.encode(value if from_json else _plain(value))
         if from_json and _to_prepare(text):
             text = _compact.encode(_plain(value))
@@ -253,6 +278,13 @@ def digest_chunks(chunks: Iterable[bytes]) -> str:
     for chunk in chunks:
         state.update(chunk)
     return "sha256:" + state.hexdigest()
+
+
+def json_text(value: Json) -> str:
+    """A value inside of a line that `dump_line` would write."""
+    if value is None:
+        return "null"
+    return encode_basestring(value) if type(value) is str else _compact.encode(value)
 
 
 def dump_line(value: Json) -> bytes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from releasecheck.canonical import JsonProblem, digest
 from releasecheck.model.failure import Failure, failure
@@ -31,16 +31,14 @@ HOPELESS: Final = 10
 FIRST_REVISION: Final = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(NamedTuple):
     """An answer that is on record already."""
 
     output: Json
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(NamedTuple):
     """What is left to do for one (case, trial)."""
 
     case: Case
@@ -136,7 +134,7 @@ async def run_shard(shard: Shard) -> Tally:
             async with asyncio.TaskGroup() as workers:
                 for _ in range(max(1, min(shard.workers, shard.total))):
                     workers.create_task(run.work())
-            run.finished.set()
+            run.finish()
     except BaseExceptionGroup as errors:
         # One cause is enough to act on; the rest are its echoes in other workers.
         raise _first(errors) from None
@@ -156,10 +154,10 @@ class _Run:
     def __init__(self, shard: Shard) -> None:
         self.shard = shard
         self.tally = Tally()
-        self.finished = asyncio.Event()
         self._batch = -1
         self._open: dict[int, int] = {}
-        self._batch_done = asyncio.Event()
+        self._wake = asyncio.Event()
+        self._unsynced = self._finished = False
         self._hopeless: tuple[str, int] = ("", 0)
 
     async def work(self) -> None:
@@ -168,7 +166,8 @@ class _Run:
             self._open[trial.batch] -= 1
             if not self._open[trial.batch]:
                 del self._open[trial.batch]
-                self._batch_done.set()
+                self._unsynced = True
+                self._wake.set()
             self.tally.done += 1
             self.shard.progress.case_done(
                 self.shard.index, self.tally.done, self.shard.total, self.tally.failed
@@ -197,18 +196,18 @@ class _Run:
             return "cost_budget"
         return None
 
+    def finish(self) -> None:
+        """Nothing more will be recorded: end `sync_batches`; closing the ledger syncs the rest."""
+        self._finished = True
+        self._wake.set()
+
     async def sync_batches(self) -> None:
         """Put finished batches on the disk, one sync at a time, without holding up the trials."""
-        while not self.finished.is_set():
-            waiting = {
-                asyncio.ensure_future(self._batch_done.wait()),
-                asyncio.ensure_future(self.finished.wait()),
-            }
-            _, open_waits = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            for wait in open_waits:
-                wait.cancel()
-            if self._batch_done.is_set():
-                self._batch_done.clear()
+        while not self._finished:
+            await self._wake.wait()
+            self._wake.clear()
+            if self._unsynced:
+                self._unsynced = False
                 await asyncio.to_thread(self.shard.ledger.sync)
 
     async def _do(self, trial: Trial) -> None:
@@ -241,9 +240,10 @@ class _Run:
     def _record_answer(self, trial: Trial, answer: Answered) -> Stored | None:
         shard = self.shard
         output, notes = answer.output, answer.notes
-        redacted = shard.redactor.value(output)
-        if redacted != output:
-            output, notes = redacted, (*notes, "redacted")
+        if shard.redactor.active:
+            redacted = shard.redactor.value(output)
+            if redacted != output:
+                output, notes = redacted, (*notes, "redacted")
         if trial.output_lost:
             notes = (*notes, OUTPUT_LOST)
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from releasecheck.model.record import NO_USAGE, Usage
 
@@ -32,8 +32,7 @@ class Clock(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class TargetCall:
+class TargetCall(NamedTuple):
     """One trial of one case, as the target may see it: never `expected`."""
 
     case: str
@@ -45,8 +44,7 @@ class TargetCall:
     """`{run_id}:{case}#t{trial}`, the same over all attempts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(NamedTuple):
     """The target gave an answer."""
 
     output: Json
@@ -88,8 +86,7 @@ class Target(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeCase:
+class JudgeCase(NamedTuple):
     """A case as judges may see it."""
 
     id: str
@@ -101,8 +98,7 @@ class JudgeCase:
     split: str = "main"
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeAsk:
+class JudgeAsk(NamedTuple):
     """One output to be judged."""
 
     case: JudgeCase
@@ -115,8 +111,7 @@ class JudgeAsk:
     """Pair and output digest; the same over all attempts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(NamedTuple):
     """A judge's answer with what it used."""
 
     answer: JudgeAnswer

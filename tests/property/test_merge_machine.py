@@ -147,7 +147,7 @@ class MergeMachine(RuleBasedStateMachine):
         writer = JsonlWriter(path, FRAME.header(shard, attempt), FakeClock())
         for record in records:
             writer.append(
-                replace(record, attempt=attempt) if isinstance(record, OutputRecord) else record
+                record._replace(attempt=attempt) if isinstance(record, OutputRecord) else record
             )
         if end and cut is None:
             writer.close(None)
@@ -205,7 +205,7 @@ class MergeMachine(RuleBasedStateMachine):
             if answer is not None and not isinstance(answer, Pending):
                 digest = self.digest_of(case)
                 records.append(
-                    replace(score(case, answer, judge=judge, ticket=ticket), output_digest=digest)
+                    score(case, answer, judge=judge, ticket=ticket)._replace(output_digest=digest)
                 )
         repaired = data.draw(st.lists(st.sampled_from(CASES), unique=True, max_size=2))
         records += self.left_to_do(repaired, data)
@@ -255,7 +255,7 @@ class MergeMachine(RuleBasedStateMachine):
                 digest, asked = answer.output_digest, list(JUDGES)
             for judge in asked:
                 result = data.draw(results.filter(lambda found: not isinstance(found, Missing)))
-                yield replace(score(case, result, judge=judge), output_digest=digest)
+                yield score(case, result, judge=judge)._replace(output_digest=digest)
 
     def check_nothing_measured_was_touched(
         self, before: dict[str, Any], asked_again: set[str]

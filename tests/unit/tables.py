@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from releasecheck.canonical import digest
-from releasecheck.model.plan import BaselinePin, Plan, PlannedJudge, Policy, Root, Selection
+from releasecheck.model.plan import BaselinePin, Plan, PlannedJudge, Root, Selection
+from releasecheck.model.policy import Policy
 from releasecheck.model.suite import (
     BaselineRule,
     ExactJudge,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 from pydantic import ValidationError
 
@@ -86,9 +87,14 @@ def test_case__digest_covers_content_and_nothing_else() -> None:
         {"index": 5},
     ]
     other: list[dict[str, Any]] = [{"input": {"q": "z"}}, {"expected": None}, {"metadata": {}}]
-    assert {replace(CASE, **change).digest for change in same} == {CASE.digest}
-    assert len({CASE.digest, *(replace(CASE, **change).digest for change in other)}) == 4
-    assert replace(CASE, input={"q": "x"}, metadata={"k": 1.0}).digest == CASE.digest
+    assert {msgspec.structs.replace(CASE, **change).digest for change in same} == {CASE.digest}
+    assert (
+        len({CASE.digest, *(msgspec.structs.replace(CASE, **change).digest for change in other)})
+        == 4
+    )
+    assert (
+        msgspec.structs.replace(CASE, input={"q": "x"}, metadata={"k": 1.0}).digest == CASE.digest
+    )
 
 
 def test_case__round_trip() -> None:

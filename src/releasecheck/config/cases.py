@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import glob
 import os.path
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from releasecheck.config.coverage import check_coverage
 from releasecheck.config.fields import CaseReader
@@ -79,7 +80,7 @@ def read_cases(loaded: LoadedSuite) -> tuple[Case, ...]:
         problems += _pinned(loaded, counts)
     if problems:
         raise ConfigError(problems)
-    return tuple(dataclasses.replace(case, index=index) for index, case in enumerate(cases))
+    return tuple(replace(case, index=index) for index, case in enumerate(cases))
 
 
 def _files(loaded: LoadedSuite, problems: list[Problem]) -> list[tuple[int, CaseFiles, str]]:

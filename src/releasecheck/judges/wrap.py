@@ -49,10 +49,11 @@ class WrappedJudge(Judge):
             part = self._select(ask.output)
             if isinstance(part, JudgeFailed):
                 return Judged(self._presentable(part))
-            ask = replace(ask, output=part)
+            ask = ask._replace(output=part)
         judged = await self._inner.judge(ask)
         answer = negated(judged.answer) if self._negate else judged.answer
-        return replace(judged, answer=self._presentable(answer))
+        shown = self._presentable(answer)
+        return judged if shown is judged.answer else Judged(shown, judged.usage)
 
     @override
     async def aclose(self) -> None:

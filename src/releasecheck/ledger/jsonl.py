@@ -11,7 +11,6 @@ included, as a full purge would leave them: bytes as they are, but outputs, reas
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from codecs import BOM_UTF8
 from contextlib import suppress
@@ -25,7 +24,7 @@ from releasecheck.canonical import (
     digest_chunks,
     dump_line,
     parse_json,
-    refuse_constant,
+    parse_own,
 )
 from releasecheck.errors import CorruptLedger, DigestMismatch, InfrastructureError, UsageError
 from releasecheck.model.record import (
@@ -34,6 +33,7 @@ from releasecheck.model.record import (
     OutputRecord,
     Record,
     ScoreRecord,
+    lines_of,
     purge_stable,
     read_record,
 )
@@ -66,7 +66,7 @@ class JsonlWriter:
     """
 
     def __init__(self, path: Path, header: FileHeader, clock: Clock) -> None:
-        """Create the file and put its header on the disk.
+        """Create the file and write its header.
 
         Raises:
             UsageError: the file is there already.
@@ -90,8 +90,7 @@ class JsonlWriter:
         except OSError as error:
             raise _cannot_write(path, error) from error
         try:
-            self._write(header.to_json())
-            self.sync()
+            self._write(*lines_of(header.to_json()))
         except BaseException:
             self.abandon()
             raise
@@ -102,24 +101,25 @@ class JsonlWriter:
         Raises:
             InfrastructureError: it cannot be written, or an earlier one could not.
         """
-        self._write(record.to_json())
         if isinstance(record, OutputRecord):
+            self._write(*record.to_lines())
             self._outputs += 1
         elif isinstance(record, ScoreRecord):
+            self._write(*record.to_lines())
             self._scores += 1
+        else:
+            self._write(*lines_of(record.to_json()))
 
-    def _write(self, line: dict[str, Json]) -> None:
+    def _write(self, data: bytes, stable: bytes) -> None:
         if self._closed or not self._whole:
             message = (
                 f"{self._path}: the ledger is closed, or an earlier record could not be written"
             )
             raise InfrastructureError(message)
-        data = dump_line(line)
-        stable = _stable(line, data)
         # Until both are done the file and its digest disagree: an exception here ends the file.
         self._whole = False
         try:
-            written = 0
+            written = self._file.write(data)
             while written < len(data):
                 written += self._file.write(data[written:])
         except OSError as error:
@@ -156,7 +156,7 @@ class JsonlWriter:
     def _write_end(self, stopped: str | None) -> None:
         line = EndRecord(self._outputs, self._scores, stopped, "", self._clock.now()).to_json()
         self._hash.update(dump_line(_without_digest(line)))
-        self._write({**line, "digest": "sha256:" + self._hash.hexdigest()})
+        self._write(*lines_of({**line, "digest": "sha256:" + self._hash.hexdigest()}))
 
     def abandon(self) -> None:
         """Close without an end record, as a kill would."""
@@ -297,9 +297,6 @@ class LedgerReader:
         self.end = end
 
 
-_decoder = json.JSONDecoder(parse_constant=refuse_constant)
-
-
 def _parse(raw: bytes, where: object) -> dict[str, Json]:
     """One whole line as an object.
 
@@ -307,11 +304,10 @@ def _parse(raw: bytes, where: object) -> dict[str, Json]:
     but for the content of outputs, which is checked against its digest where it is used.
     """
     try:
-        text = raw.decode().removeprefix("\ufeff")
-        row, end = _decoder.raw_decode(text)
-    except (ValueError, RecursionError) as error:
-        raise _damaged(where, f"it is no JSON record ({error})") from None
-    if not isinstance(row, dict) or not text[end:].isspace():
+        row = parse_own(raw.removeprefix(BOM_UTF8))
+    except JsonProblem as problem:
+        raise _damaged(where, f"it is no JSON record ({problem})") from None
+    if not isinstance(row, dict):
         raise _damaged(where, "it is not one JSON object")
     return row
 

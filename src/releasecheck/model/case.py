@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import msgspec
+from msgspec import Struct
 
-from releasecheck.canonical import digest
-
-if TYPE_CHECKING:
-    from releasecheck.canonical import Json
+from releasecheck.canonical import Json, digest
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """Where a case was written."""
 
     path: str
@@ -21,8 +17,7 @@ class Source:
     """1-based line (for CSV and JSON arrays too: where the row starts)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """One input with what is expected of it."""
 
     id: str
@@ -62,15 +57,22 @@ class Case:
         }
 
     @classmethod
-    def from_json(cls, row: dict[str, Any]) -> Case:
-        """Read a line of a plan's case file (KeyError, TypeError when it is none)."""
-        return cls(
-            id=row["id"],
-            input=row["input"],
-            expected=row.get("expected"),
-            split=row["split"],
-            tags=tuple(row["tags"]),
-            metadata=row["metadata"],
-            source=Source(row["source"]["path"], row["source"]["line"]),
-            index=row["index"],
-        )
+    def from_json(cls, row: Json) -> Case:
+        """Read a line of a plan's case file that was parsed already.
+
+        Raises:
+            msgspec.ValidationError: it is none, and where.
+        """
+        return msgspec.convert(row, cls)
+
+    @classmethod
+    def from_line(cls, line: bytes) -> Case:
+        """Read a line of a plan's case file, which `verify_plan` has looked at.
+
+        Raises:
+            msgspec.DecodeError: it is none.
+        """
+        return _lines.decode(line)
+
+
+_lines = msgspec.json.Decoder(Case)

@@ -300,7 +300,8 @@ async def run_recording(shard: Shard, writer: JsonlWriter) -> Tally:
     except BaseException:
         writer.abandon()
         raise
-    writer.close(shard.stop.reason if tally.done < shard.total else None)
+    # Syncing takes milliseconds, in which another shard of this process has better things to do.
+    await asyncio.to_thread(writer.close, shard.stop.reason if tally.done < shard.total else None)
     return tally
 
 

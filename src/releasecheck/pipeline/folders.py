@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from releasecheck.canonical import parse_own
 from releasecheck.errors import NotResumable, Untrusted, UsageError
 from releasecheck.ledger.jsonl import LedgerReader, finish_file_name, shard_file_name
 from releasecheck.model.case import Case
@@ -53,7 +53,7 @@ class PlanFolder:
         """The cases of one shard in plan order, one at a time."""
         with (self.path / self.plan.shards[shard].file).open("rb") as file:
             for line in file:
-                yield Case.from_json(json.loads(line))
+                yield Case.from_line(line)
 
     def in_plan_order(self) -> Iterator[Case]:
         """Every case, in plan order, holding one case per shard in memory."""
@@ -69,7 +69,7 @@ class PlanFolder:
         for shard in self.plan.shards:
             with (self.path / shard.file).open("rb") as file:
                 for line in file:
-                    row = json.loads(line)
+                    row = parse_own(line)
                     source = row["source"]
                     case = CaseRow(
                         row["id"], row["digest"], row["split"], tuple(row["tags"]),

@@ -85,35 +85,43 @@ def remaining(
 ) -> Iterator[Trial]:
     """The (case, trial)s of `cases` with something to do, in their order, content read lazily."""
     todo = open_trials(recorded, asked)
+    every = tuple(recorded.merged.table.judges) if asked != "none" else ()
+    unanswered: Flags = np.not_equal(recorded.merged.table.target, ANSWERED)
+    # As bytes: looking one flag up in an array costs many times more.
+    new, open_, trials = unanswered.tobytes(), todo.tobytes(), folder.plan.trials
     files: dict[int, IO[bytes]] = {}
     given = 0
     try:
         for position, case in enumerate(cases):
-            for trial in np.flatnonzero(todo[case.index]).tolist():
+            batch = position // folder.plan.batch
+            for trial in range(trials):
+                at = case.index * trials + trial
+                if not open_[at]:
+                    continue
                 if at_most is not None and given >= at_most:
                     return
                 given += 1
-                batch = position // folder.plan.batch
-                yield _trial(recorded, case, trial, batch, asked, files)
+                if new[at]:
+                    yield Trial(case, trial, batch, None, every)
+                else:
+                    yield _answered_trial(recorded, case, trial, batch, every, files)
     finally:
         for file in files.values():
             file.close()
 
 
-def _trial(
+def _answered_trial(
     recorded: Recorded,
     case: Case,
     trial: int,
     batch: int,
-    asked: JudgesAsked,
+    every: tuple[str, ...],
     files: dict[int, IO[bytes]],
 ) -> Trial:
     table = recorded.merged.table
-    every = tuple(table.judges) if asked != "none" else ()
-    answered = bool(table.target[case.index, trial] == ANSWERED)
-    if not answered or not recorded.merged.stored[case.index, trial]:
-        # No answer on record, or one that was not kept: ask (again), and judge the new one whole.
-        return Trial(case, trial, batch, None, every, output_lost=answered)
+    if not recorded.merged.stored[case.index, trial]:
+        # The answer was not kept: ask again, and judge the new one whole.
+        return Trial(case, trial, batch, None, every, output_lost=True)
     todo = table.mendable[case.index, trial] & (table.state[case.index, trial] != PENDING)
     judges = tuple(table.judges[judge] for judge in np.flatnonzero(todo).tolist())
     stored = stored_output(recorded, case.index, trial, files)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from releasecheck.errors import UsageError
 from releasecheck.model.nearest import listing, nearest
@@ -144,5 +145,5 @@ def _result(
     ids: tuple[str, ...] = (),
     note: str | None = None,
 ) -> Selected:
-    cases = tuple(dataclasses.replace(case, index=index) for index, case in enumerate(chosen))
+    cases = tuple(replace(case, index=index) for index, case in enumerate(chosen))
     return Selected(cases, mode, Selection(asked=asked, ids=ids, note=note, of=len(everything)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from releasecheck.model.record import NO_USAGE, Usage
 
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from releasecheck.transport.limits import Gate
 
 
-@dataclass(frozen=True, slots=True)
-class Got:
+class Got(NamedTuple):
     """The attempt gave an answer."""
 
     output: Json

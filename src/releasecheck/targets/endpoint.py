@@ -116,13 +116,15 @@ def read_body(answer: HttpAnswer, *, text_too: bool) -> Read:
     Raises:
         JsonProblem: it is neither.
     """
+    if not text_too:
+        return read_json(answer.body)
     kind, charset = content_type(answer)
-    if text_too and kind == "text/plain":
+    if kind == "text/plain":
         return read_text(answer.body, charset)
     try:
         return read_json(answer.body)
     except JsonProblem as problem:
-        if kind or not text_too or problem.beyond_limits:
+        if kind or problem.beyond_limits:
             raise
         return read_text(answer.body)
 

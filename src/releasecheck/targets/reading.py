@@ -6,8 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import jmespath
 from jmespath.exceptions import JMESPathError
@@ -69,8 +68,7 @@ _SIMPLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*"
 _ESCAPED_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(NamedTuple):
     """A value that was read, and what had to be repaired."""
 
     value: Json
@@ -180,6 +178,8 @@ def _known_tokens(answer: Json) -> Json:
 
 def _known_cost(answer: Json) -> Json:
     usage = answer.get("usage")
+    if usage is None and "cost_usd" not in answer and "cost" not in answer:
+        return None
     for place in (usage if isinstance(usage, dict) else {}, answer):
         for name in ("cost_usd", "cost"):
             # Some answers have an object or a text there that is no amount of ours.

@@ -13,6 +13,7 @@ from releasecheck.model.record import NO_USAGE, Usage
 from releasecheck.ports import Answered, Target, TargetAnswer, TargetCall, TargetFailed
 from releasecheck.targets.ask import Asker, Attempt, Lost
 from releasecheck.targets.reading import add
+from releasecheck.transport.limits import NEVER
 from releasecheck.transport.retry import LONGEST_RETRY_AFTER_S, LONGEST_WAIT_S
 
 if TYPE_CHECKING:
@@ -87,10 +88,11 @@ class RetryingTarget(Target):
         limited = False
         while True:
             last = calls >= self._rules.retries
-            attempt, latency_ms = await self._once(call, alone=limited and last)
+            attempt, before, after = await self._once(call, alone=limited and last)
             calls += 1
             used = add(used, attempt.usage)
             if not isinstance(attempt, Lost):
+                latency_ms = (after - before) * 1000
                 return Answered(
                     attempt.output, latency_ms, used, attempt.trace_id, calls, attempt.notes
                 )
@@ -102,15 +104,16 @@ class RetryingTarget(Target):
                 return TargetFailed(self._final(trouble, calls), used, calls)
             await self._clock.sleep(wait_s)
 
-    async def _once(self, call: TargetCall, *, alone: bool) -> tuple[Attempt, float]:
+    async def _once(self, call: TargetCall, *, alone: bool) -> tuple[Attempt, float, float]:
+        """One attempt, and when on the monotonic scale it began and ended."""
         gate = self._asker.gate
         if gate is None:
             if self._pace is not None:
                 await self._pace.turn()
             before = self._clock.monotonic()
             attempt = await self._asker.ask(call)
-            return attempt, (self._clock.monotonic() - before) * 1000
-        while (wait := gate.not_before - self._clock.monotonic()) > 0:
+            return attempt, before, self._clock.monotonic()
+        while gate.not_before > NEVER and (wait := gate.not_before - self._clock.monotonic()) > 0:
             await self._clock.sleep(wait)
         admitted = await gate.enter(alone=alone)
         slow = worked = False
@@ -129,7 +132,7 @@ class RetryingTarget(Target):
                 worked = True
         finally:
             gate.leave(admitted, told_to_slow=slow, worked=worked)
-        return attempt, (after - before) * 1000
+        return attempt, before, after
 
     def _wait_s(self, trouble: Trouble, failed: int) -> float | None:
         """Seconds to wait before another attempt; None for no other attempt."""

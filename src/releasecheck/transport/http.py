@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import httpx
 
@@ -33,8 +32,7 @@ DEFAULT_HEADERS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class HttpAnswer:
+class HttpAnswer(NamedTuple):
     """One complete answer of a server, whatever its status."""
 
     status: int

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from releasecheck.ports import Clock
 
 LONGEST_PENALTY: Final = 32
+NEVER: Final = -math.inf
+"""Before every moment of a monotonic clock: no host asked for a pause."""
 
 
 class Pace:
@@ -40,7 +42,7 @@ class Gate:
     """
 
     def __init__(self) -> None:
-        self.not_before = -math.inf
+        self.not_before = NEVER
         """Monotonic time until which the host asked to be left alone; callers wait before `enter`."""
         self._limit = math.inf
         self._in_flight = 0
@@ -101,6 +103,8 @@ class Gate:
         return not self._alone and self._in_flight < self._limit
 
     def _admit(self) -> None:
+        if not self._first and not self._rest:  # nearly always
+            return
         # A cancelled place leaves its queue by itself, in the task that waits for it.
         while not self._in_flight and (place := _next(self._first)):
             self._alone = True

@@ -226,7 +226,7 @@ def test_merge__with_no_output_the_failure_of_the_highest_attempt_stands() -> No
 def test_merge__latency_and_cost_of_a_failed_call_are_missing_not_zero() -> None:
     frame = make_frame(2)
     spent = output("c1", latency_ms=12.5, usage=Usage(tokens=7, cost_usd=0.5))
-    timed = replace(no_output("c0"), latency_ms=5.0)
+    timed = no_output("c0")._replace(latency_ms=5.0)
     table = frame.merge(one(frame, timed, spent)).table
     assert np.isnan(table.latency_ms[0, 0])
     assert np.isnan(table.cost_usd[0, 0])

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from releasecheck.model.case import Case, Source
-from releasecheck.model.plan import Policy, Root
+from releasecheck.model.plan import Root
+from releasecheck.model.policy import Policy
 from releasecheck.model.suite import Suite
 from releasecheck.plan import Circumstances, Frozen, assign_shards, freeze, judge_identity, select
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from releasecheck.canonical import digest, digest_bytes, dump_document, parse_json
 from releasecheck.errors import DigestMismatch, ReleaseCheckError, Untrusted, UsageError
 from releasecheck.model.case import Case
-from releasecheck.model.plan import BaselinePin, GitState, Policy, plan_digest
+from releasecheck.model.plan import BaselinePin, GitState, plan_digest
+from releasecheck.model.policy import Policy
 from releasecheck.plan import (
     PLAN_FILE,
     assign_shards,

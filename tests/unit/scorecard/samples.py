@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from releasecheck.canonical import clean_text, digest
 from releasecheck.model.case import Case, Source
 from releasecheck.model.failure import Failure
@@ -86,7 +88,7 @@ def case(index: int, **changes: Any) -> Case:
         source=Source("cases/main.jsonl", index + 1),
         index=index,
     )
-    return replace(made, **changes)
+    return msgspec.structs.replace(made, **changes)
 
 
 def row(

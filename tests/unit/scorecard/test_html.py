@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Self
 
+import msgspec
 import pytest
 
 from releasecheck.canonical import clean_text
@@ -212,7 +213,7 @@ def test_render_html__streams_rows_and_holds_only_what_it_shows() -> None:
 
     def rows() -> Iterator[RowView]:
         for i in range(2000):
-            of = replace(base.case, id=f"c{i:05}", index=i)
+            of = msgspec.structs.replace(base.case, id=f"c{i:05}", index=i)
             yield RowView(replace(base.row, case=of.id, output=Watched(i)), of)
 
     card = samples.scorecard([base])

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import junitparser
+import msgspec
 import pytest
 
 from releasecheck.model.failure import Failure
@@ -119,7 +120,7 @@ def test_render_junit__memory_does_not_grow_with_outputs() -> None:
 
     def rows() -> Iterator[RowView]:
         for i in range(3000):
-            of = replace(base.case, id=f"c{i:05}", index=i)
+            of = msgspec.structs.replace(base.case, id=f"c{i:05}", index=i)
             scores = {"exact": samples.scored(0.0, f"{i} " + "r" * 4000)}
             failed = {"exact": False}
             yield RowView(
