@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from releasecheck.drivers.github.publishing.evidence import Judged
-from releasecheck.drivers.github.publishing.words import notice_markdown, notice_of
+from releasecheck.drivers.github.publishing.words import notice_markdown, notice_of, run_link
 from releasecheck.scorecard.cases import ATTENTION, select
 from releasecheck.scorecard.escape import Markdown, markdown
 from releasecheck.scorecard.numbers import count
@@ -33,6 +33,8 @@ LONGEST: Final = 60_000
 _LONGEST_SENTENCE: Final = 400
 _LONGEST_CELL: Final = 100
 _CELLS: Final = 6
+_FLIPS: Final = 20
+"""Lines, two for each judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +44,28 @@ class _Room:
     reasons: int
     gates: int
     edits: int
+    flips: int
     unmeasured: int
     cases: int
 
 
 # Least important first: cases go, then what was not measured and gates; the verdict and why never do.
 _ROOMS: Final = (
-    _Room(20, 100, 40, 20, 25),
-    _Room(10, 50, 30, 10, 10),
-    _Room(10, 30, 20, 5, 0),
-    _Room(5, 10, 10, 2, 0),
-    _Room(2, 3, 5, 0, 0),
-    _Room(1, 0, 1, 0, 0),
+    _Room(20, 100, 40, 20, 20, 25),
+    _Room(10, 50, 30, 10, 10, 10),
+    _Room(10, 30, 20, 5, 5, 0),
+    _Room(5, 10, 10, 2, 2, 0),
+    _Room(2, 3, 5, 0, 0, 0),
+    _Room(1, 0, 1, 0, 0, 0),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Flip:
+    words: str
+    judge: str
+    ids: tuple[str, ...]
+    more: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +123,8 @@ def _render(request: Request, card: Scorecard, selection: Selection, room: _Room
             edits_apply=_apply(card.policy),
             gates=gates[: room.gates],
             more_gates=len(gates) - len(gates[: room.gates]),
+            baseline=_baseline(card),
+            flips=tuple(_flips(card, room.flips))[:_FLIPS],
             unmeasured=tuple(_unmeasured(card, room.unmeasured)),
             cases=tuple(map(_row, looked)),
             more_cases=selection.attention - len(looked),
@@ -159,8 +172,35 @@ def _row(view: CaseView) -> _Row:
     )
 
 
+def _flips(card: Scorecard, longest: int) -> Iterator[_Flip]:
+    """Cases whose pass or fail changed against the baseline, new failures of all judges first."""
+    for how in ("failing", "passing"):
+        for judge, flips in sorted(card.flips.items()):
+            ids = flips.new_failures if how == "failing" else flips.new_passes
+            if ids:
+                first, more = listing((shorten(i, _LONGEST_CELL) for i in ids), longest)
+                yield _Flip(f"{count(len(ids), 'case')} newly {how}", judge, first, more)
+
+
+def _baseline(card: Scorecard) -> str | None:
+    """`run rc-1 at 3f2a9c1 (why); 80 cases the same, 2 added`."""
+    used = card.baseline
+    if used is None:
+        return None
+    cases = used.cases
+    counts = (
+        (cases.same, "the same"),
+        (len(cases.changed), "changed"),
+        (len(cases.added), "added"),
+        (len(cases.removed), "removed"),
+        (len(cases.renamed), "renamed"),
+    )
+    told = ", ".join(f"{number:,} {how}" for number, how in counts if number)
+    at = f" at {used.commit}" if used.commit else ""
+    return shorten(f"run {used.run_id}{at} ({used.why}); cases: {told or 'none'}", 400)
+
+
 def _links(request: Request) -> Iterator[Markdown]:
-    context = request.context
     if request.scorecard_url:
         yield Markdown(f"[The whole scorecard]({request.scorecard_url})")
-    yield Markdown(f"[Run {context.run_number}, attempt {context.run_attempt}]({context.run_url})")
+    yield run_link(request)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from releasecheck.drivers.github.publishing.evidence import Absent, Unverifiable
+from releasecheck.scorecard.escape import Markdown
 from releasecheck.scorecard.templating import markdown_environment
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def notice_markdown(request: Request, notice: Notice) -> str:
     return str(text)
 
 
-def run_link(request: Request) -> str:
-    """The page of this run's attempt."""
-    return request.context.run_url
+def run_link(request: Request) -> Markdown:
+    """The page of this run's attempt; addresses were held to their shape when they were read."""
+    context = request.context
+    return Markdown(f"[Run {context.run_number}, attempt {context.run_attempt}]({context.run_url})")
