@@ -601,6 +601,8 @@ class FakeGitHub:
         self.token = token
         self.read_only = False
         """As with the token of a pull request from a fork: writing answers 403."""
+        self.strange_artifacts: dict[str, Json] = {}
+        """What every artifact tells of its run, instead of the truth."""
         self.act_folder = act_folder
         self._tls = tls
         self.repositories: dict[str, Repository] = {}
@@ -987,6 +989,7 @@ class FakeGitHub:
                 "head_repository_id": head.id if head else None,
                 "head_branch": run.head_branch if run else repository.default_branch,
                 "head_sha": run.head_sha if run else None,
+                **self.strange_artifacts,
             },
         }
 
@@ -1277,7 +1280,21 @@ def _artifact_zip(
 @route("GET", "/repos/{repo}/commits")
 def _commits(fake: FakeGitHub, call: Call, repo: Repository) -> Answer:
     sha = repo.resolve(call.query.get("sha", repo.default_branch))
-    return fake.page(call, [_show_commit(repo, one) for one in repo.ancestors(sha)])
+    path = call.query.get("path")
+    shown = [one for one in repo.ancestors(sha) if path is None or _touches(repo, one, path)]
+    return fake.page(call, [_show_commit(repo, one) for one in shown])
+
+
+def _touches(repo: Repository, sha: str, path: str) -> bool:
+    """Whether a commit differs from every parent of it below a path."""
+
+    def below(commit: str) -> list[tuple[str, tuple[str, str]]]:
+        files = repo.trees[repo.commits[commit].tree].items()
+        return sorted(one for one in files if f"{one[0]}/".startswith(path.rstrip("/") + "/"))
+
+    parents = repo.commits[sha].parents
+    here = below(sha)
+    return all(below(parent) != here for parent in parents) if parents else bool(here)
 
 
 def _show_commit(repo: Repository, sha: str) -> Json:

@@ -115,7 +115,7 @@ class _Search:
     # Runs.
 
     def _in_runs(self, workflow: str | None, *, aside: bool) -> Chosen | None:
-        """Look through runs; `aside` through those of all workflows but our own."""
+        """Look through runs, `aside` those of all workflows but our own, of which only hits are told."""
         try:
             listed = list_candidates(self.client, self.wanted.repository, self.branch, workflow)
         except NotFound:
@@ -123,9 +123,7 @@ class _Search:
             return None
         barren: dict[str, int] = {}
         for run in listed.runs:
-            if aside and (
-                run.path == self.wanted.workflow or barren.get(run.path, 0) >= _OTHERS_TRIES
-            ):
+            if workflow is None and self._elsewhere(run, barren):
                 continue
             if self._refused_unread(run, aside=aside):
                 continue
@@ -148,6 +146,10 @@ class _Search:
         if listed.more:
             self.notes.append("older runs than GitHub lists at once were not looked at")
         return None
+
+    def _elsewhere(self, run: CandidateRun, barren: dict[str, int]) -> bool:
+        """Whether a run is of a workflow that was looked through, or that checks nothing."""
+        return run.path == self.wanted.workflow or barren.get(run.path, 0) >= _OTHERS_TRIES
 
     def _refused_unread(self, run: CandidateRun, *, aside: bool) -> bool:
         unfit = unfit_run(run, self.branch, self.wanted.own_run)

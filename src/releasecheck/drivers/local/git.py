@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import tarfile
 import tempfile
@@ -52,6 +53,16 @@ def commit_of(folder: Path) -> str | None:
     """The commit that a folder is at; None outside of a repository."""
     commit = _git(folder, "rev-parse", "HEAD")
     return None if commit is None else commit.decode().strip()
+
+
+def place_in_repository(root: Path, below: str) -> str | None:
+    """Where a folder below `root` is in its repository, with `/`; None outside of one."""
+    top = _git(root, "rev-parse", "--show-toplevel")
+    if top is None:
+        return None
+    repository = Path(top.decode().strip()).resolve()
+    place = Path(os.path.normpath(root.resolve() / below))
+    return place.relative_to(repository).as_posix() if place.is_relative_to(repository) else None
 
 
 def changed_since(
