@@ -29,7 +29,7 @@ from releasecheck.errors import InfrastructureError, Untrusted, UsageError
 from tests.e2e.forge import edit, seal
 from tests.githubfake import FakeGitHub, zipped
 from tests.integration.github.bundles import REPO, SUITE, A, B, C, D, Made, files_of
-from tests.integration.github.place import START, Bundles, Place, committed_folder
+from tests.integration.github.place import START, WORKFLOW, Bundles, Place, committed_folder
 
 pytestmark = pytest.mark.timeout(240)  # the bundles are made in the first test
 
