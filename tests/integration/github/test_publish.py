@@ -225,6 +225,19 @@ def test_comment__a_stranger_with_our_marker_is_left_alone(stage: Stage, blocked
     assert forged.body == f"{MARKER}\n<!-- mine -->"
 
 
+def test_comment__another_bot_with_our_marker_is_left_alone(stage: Stage, blocked: Path) -> None:
+    """An app that quotes comments, and a person whose name only looks like the bot's."""
+    stage.on_pull()
+    for login, kind in (("quoter[bot]", "Bot"), (str(BOT["login"]), "User")):
+        one = stage.home.add_comment(3, f"{MARKER}\nx", "somebody")
+        one.user = {"login": login, "type": kind, "id": 2}
+    assert done(stage.publish(blocked, stage.on_pull()), "comment").change == "created"
+    again = stage.publish(blocked, stage.on_pull(6), comment_author="quoter[bot]")
+    assert "write" in failed(
+        again, "comment"
+    )  # it went for that app's own, which this token cannot edit
+
+
 def test_comment__of_another_suite_or_workflow_is_left_alone(stage: Stage, blocked: Path) -> None:
     stage.on_pull()
     for other in (MARKER.replace(SUITE, "other"), MARKER.replace("check.yml", "nightly.yml")):
