@@ -98,8 +98,11 @@ def _stranger(files: BaselineFiles, filed: Filed) -> Unfit | None:
         or filed.run not in (None, int(match[2]))
     ):
         return Unfit("stranger", f"it is of the run {manifest.run_id}; expected {expected}")
+    # Numbers of runs are unique over all repositories, and a repository may be renamed; only where no run
+    # vouches for the bundle must it name this one.
     repository = manifest.context.get("repository")
-    if not isinstance(repository, str) or repository.casefold() != filed.repository.casefold():
+    known = isinstance(repository, str) and repository.casefold() == filed.repository.casefold()
+    if filed.run is None and not known:
         return Unfit("stranger", f"it was made for the repository {repository}")
     return None
 
