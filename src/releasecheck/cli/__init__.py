@@ -22,8 +22,9 @@ COMMANDS: Final = {
     "status": "Say how far a run is.",
     "compare": "Compare two runs: flipped cases and metric differences.",
     "verify": "Recompute a bundle from itself.",
-    "baseline": "Show a baseline, or promote a run to be one.",
+    "baseline": "Show or fetch a baseline, or promote a run to be one.",
     "schema": "Print a JSON Schema.",
+    "action": "One stage of the GitHub Action; called by action.yml.",
 }
 """Names and one line each, so that `--help` imports none of them."""
 

@@ -26,10 +26,15 @@ from releasecheck.drivers.github.found import (
 )
 from releasecheck.drivers.github.wanted import Committed, Limits
 from releasecheck.errors import InfrastructureError, Untrusted, UsageError
+from releasecheck.pipeline.baselines import open_baseline
+from releasecheck.pipeline.folders import open_plan
+from releasecheck.pipeline.freezing import PlanRequest, make_plan
+from releasecheck.pipeline.world import World
 from tests.e2e.forge import edit, seal
+from tests.fakes import FakeClock, HeardProgress
 from tests.githubfake import FakeGitHub, zipped
-from tests.integration.github.bundles import REPO, SUITE, A, B, C, D, Made, files_of
-from tests.integration.github.place import START, WORKFLOW, Bundles, Place, committed_folder
+from tests.integration.github.bundles import EXAMPLE, REPO, SUITE, A, B, C, D, Made, files_of
+from tests.integration.github.place import START, TOOL, WORKFLOW, Bundles, Place, committed_folder
 
 pytestmark = pytest.mark.timeout(240)  # the bundles are made in the first test
 
@@ -564,6 +569,8 @@ def test_find__accepted_one_before_older_runs(place: Place) -> None:
     assert found.source == FromRepository(path="baseline", accepted_in=C)
     assert reasons(found) == {"older_than_accepted": 4}
     assert C[:7] in found.refused.kept[0].why
+    # Made before the acceptance: no request is spent on it.
+    assert not place.github.seen("GET", "/runs/1002/artifacts$")
     assert not place.github.seen("GET", "/zip$")
 
 
@@ -592,3 +599,29 @@ def test_find__broken_folder_is_an_error(place: Place) -> None:
 def test_find__absent_folder_is_none(place: Place) -> None:
     found = place.none(committed=Committed(place.into / "nothing", "baseline"))
     assert found.lines() == (f"no baseline: {found.why}",)
+
+
+def test_plan__pins_what_was_found(place: Place) -> None:
+    """C-29, trap 24: the plan holds the bytes, why they were chosen and what names them."""
+    place.run(place.bundles["pass"])
+    place.run(place.bundles["newer"]).artifacts[0].expired = True
+    found = place.chosen()
+    config = Path(shutil.copytree(EXAMPLE, place.into / "app")) / "releasecheck.yaml"
+    request = PlanRequest(
+        config=config,
+        baseline=found.folder,
+        baseline_why=found.why,
+        unique="77",
+        context={"repository": REPO, **found.context()},
+    )
+    world = World(FakeClock(), {}, place.into, HeardProgress(), TOOL)
+    plan = make_plan(request, world, place.into / "plan", check=lambda *_: None).plan
+    assert plan.baseline is not None
+    assert (plan.baseline.run_id, plan.baseline.commit) == (found.run_id, B)
+    assert plan.baseline.why == found.why
+    assert "1 expired" in plan.baseline.why
+    assert plan.context["baseline_artifact_digest"] == found.context()["baseline_artifact_digest"]
+    shutil.rmtree(found.folder)
+    opened = open_baseline(open_plan(place.into / "plan"))
+    assert opened is not None
+    assert opened.run_id == found.run_id
