@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from releasecheck.errors import ReleaseCheckError, UsageError
 from releasecheck.model.plan import GitState
 from releasecheck.pipeline.freezing import ChangedCases, read_suite
+from releasecheck.pipeline.unpacking import extract_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,19 +106,7 @@ def _digests_at(
         raise UsageError(message)
     with tempfile.TemporaryDirectory() as folder:
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-            _extract(tar, folder)
+            extract_files(tar, Path(folder))
         there = Path(folder) / root.relative_to(top.resolve()) / config.name
         _, cases = read_suite(there, profile)
     return frozenset(case.digest for case in cases)
-
-
-def _extract(tar: tarfile.TarFile, folder: str) -> None:
-    """Unpack an archive that git wrote; links and devices are no dataset files."""
-    files = [member for member in tar if member.isreg() or member.isdir()]
-    if hasattr(tarfile, "data_filter"):  # from Python 3.11.4 on
-        tar.extractall(folder, members=files, filter="data")
-        return
-    root = Path(folder).resolve()
-    for member in files:
-        if (root / member.name).resolve().is_relative_to(root):
-            tar.extract(member, folder)

@@ -1,0 +1,129 @@
+"""Stage `plan`: freeze what is checked into a folder that the action uploads as an artifact."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from releasecheck.cli.action.rules import policy_of
+from releasecheck.cli.output import say
+from releasecheck.drivers.github.names import PlanName
+from releasecheck.drivers.local.git import git_state
+from releasecheck.drivers.local.world import ci_context
+from releasecheck.pipeline.freezing import PlanRequest, make_plan
+from releasecheck.pipeline.policy import load_with
+from releasecheck.pipeline.preflight import check_parts
+from releasecheck.scorecard.policy import change_lines, policy_words
+
+if TYPE_CHECKING:
+    from releasecheck.cli.action.job import Job
+    from releasecheck.model.plan import Plan
+    from releasecheck.pipeline.policy import PolicySource
+
+
+def carry_out(job: Job) -> int:
+    """Freeze the plan and tell its artifact, its matrix and its names."""
+    inputs, config = job.inputs, Path(job.inputs.config)
+    source, tree = policy_of(job, config)
+    baseline = _baseline(job, config, source, tree)
+    out = job.folder / "plan"
+    planned = make_plan(
+        PlanRequest(
+            config=config,
+            profile=inputs.profile,
+            shards=inputs.shards,
+            mode=inputs.mode,
+            ids=inputs.ids,
+            baseline=baseline.folder,
+            baseline_why=baseline.why,
+            unique=str(job.context.run_id),
+            git=git_state(config.resolve().parent),
+            context={**ci_context(), **baseline.facts},
+            policy=source,
+            adopt=_adopted(job),
+        ),
+        job.world,
+        out,
+        check=check_parts,
+    )
+    plan = planned.plan
+    plan12 = plan.plan_digest.removeprefix("sha256:")[:12]
+    name = PlanName(plan.suite, plan12, job.context.run_attempt)
+    job.tell(
+        run_id=plan.run_id,
+        plan_digest=plan.plan_digest,
+        # Small: what outputs hold is bounded, and the plan itself is in the artifact (P-08).
+        matrix=json.dumps([shard.index for shard in plan.shards]),
+        artifact_name=str(name),
+        artifact_path=str(out),
+    )
+    _tell_log(plan, baseline)
+    for problem in planned.loaded.notes:
+        say(f"note: {problem}")
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Baseline:
+    folder: Path | Literal["none"] | None
+    why: str | None
+    facts: dict[str, str]
+    lines: tuple[str, ...]
+
+
+def _baseline(job: Job, config: Path, source: PolicySource | None, tree: Path | None) -> _Baseline:
+    asked = job.inputs.baseline
+    if asked == "none":
+        return _Baseline("none", None, {}, ("baseline: none was asked for",))
+    if asked != "auto":
+        return _Baseline(Path(asked), None, {}, (f"baseline: {asked}",))
+    from releasecheck.drivers.github.baseline import find_baseline
+    from releasecheck.drivers.github.found import Chosen
+    from releasecheck.drivers.github.wanted import Committed, wanted_in
+
+    loaded = load_with(config, job.inputs.profile, source)
+    below = loaded.suite.baseline.path
+    folder = (loaded.policy_root / below).resolve()
+    root = (
+        tree if source is not None and source.applies and tree else job.context.workspace
+    ).resolve()
+    committed = None
+    if folder.is_relative_to(root):
+        committed = Committed(folder, folder.relative_to(root).as_posix())
+    wanted = wanted_in(
+        job.context, loaded.suite.suite, committed, branch=job.inputs.baseline_branch
+    )
+    with job.client() as client:
+        found = find_baseline(client, wanted, job.folder / "baseline", job.world)
+    if isinstance(found, Chosen):
+        return _Baseline(found.folder, found.why, found.context(), found.lines())
+    return _Baseline("none", None, found.context(), found.lines())
+
+
+def _adopted(job: Job) -> Path | None:
+    """The plan of an untrusted run, as data (the fork-safe pair)."""
+    if job.inputs.adopt_run is None:
+        return None
+    from releasecheck.drivers.github.fetching import RunArtifacts
+
+    with job.client() as client:
+        artifacts = RunArtifacts.of(
+            client, job.context.repository, job.inputs.adopt_run, job.folder / "adopted"
+        )
+        suite = load_with(Path(job.inputs.config), job.inputs.profile, None).suite.suite
+        _, folder = artifacts.plan(None, suite)
+    return folder
+
+
+def _tell_log(plan: Plan, baseline: _Baseline) -> None:
+    say(f"run id       {plan.run_id}")
+    say(f"plan digest  {plan.plan_digest}")
+    say(f"shards       {len(plan.shards)}")
+    say(f"cases        {plan.cases} ({plan.selection.asked} of {plan.selection.of})")
+    say(f"policy       {policy_words(plan.policy)}")
+    for line in change_lines(plan.policy.changes):
+        say(f"change       {line}")
+    for line in baseline.lines:
+        say(line)

@@ -1,0 +1,85 @@
+"""Where a job's rules come from: the base commit on pull requests and merge groups, else its own checkout."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from releasecheck.drivers.github.context import MergeGroup, PullRequest
+from releasecheck.drivers.github.tree import files_at
+from releasecheck.errors import UsageError
+from releasecheck.pipeline.policy import PolicySource
+
+if TYPE_CHECKING:
+    from releasecheck.cli.action.job import Job
+    from releasecheck.model.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a config is in the repository."""
+
+    folder: str
+    """Of the config, relative to the repository's root, with `/`; `.` for the root itself."""
+    name: str
+    """Of the config file."""
+
+
+def place_of(job: Job, config: Path) -> Place:
+    """Where the config is in the repository.
+
+    Raises:
+        UsageError: it lies outside of the checkout.
+    """
+    workspace = job.context.workspace.resolve()
+    path = Path(os.path.normpath(job.world.cwd / config))
+    try:
+        folder = path.parent.resolve().relative_to(workspace).as_posix()
+    except ValueError:
+        message = (
+            f"{config}: the config lies outside of the checkout {workspace}; give a path below it"
+        )
+        raise UsageError(message) from None
+    return Place(folder, path.name)
+
+
+def policy_of(job: Job, config: Path) -> tuple[PolicySource | None, Path | None]:
+    """Whose rules apply, and the root of the base commit's tree; (None, None) where they are the job's own.
+
+    Raises:
+        InfrastructureError: the base commit's files cannot be read.
+    """
+    subject = job.context.subject
+    if (
+        not isinstance(subject, PullRequest | MergeGroup)
+        or job.context.event == "pull_request_target"
+    ):
+        return None, None
+    base = subject.base_sha
+    tree = _tree(job, base)
+    place = place_of(job, config)
+    there = tree / place.folder / place.name
+    if not there.is_file():
+        return PolicySource(config, base, introduced=True), tree
+    return PolicySource(there, base, mode=job.inputs.policy), tree
+
+
+def policy_root_of(job: Job, plan: Plan) -> Path | None:
+    """The folder that a plan's judges run in, out of the commit it took its rules from; None: beside the config.
+
+    Raises:
+        InfrastructureError: the commit's files cannot be read.
+    """
+    policy = plan.policy
+    if policy.mode != "base" or policy.introduced or policy.commit is None:
+        return None
+    place = place_of(job, Path(job.inputs.config))
+    return _tree(job, policy.commit) / place.folder
+
+
+def _tree(job: Job, commit: str) -> Path:
+    return files_at(
+        job.context, commit, job.folder / "base", token=job.token, environment=job.world.environment
+    )
