@@ -245,6 +245,8 @@ class Workflow:
     name: str
     state: str = "active"
     """Or `disabled_inactivity`, `disabled_manually`."""
+    created_at: str | None = None
+    """Also when it was last changed; None: GitHub tells neither."""
     dispatched: list[dict[str, Json]] = field(default_factory=list)
 
 
@@ -269,6 +271,8 @@ class Run:
         self.artifacts: list[Stored] = []
         self.reruns: list[str] = []
         """`failed` or `all`, in order."""
+        self.actors: dict[int, str] = {}
+        """Who started an attempt, where it was not octocat."""
         self.on_rerun: Callable[[Run], None] | None = None
 
     def add_job(
@@ -376,7 +380,7 @@ class Run:
             "run_started_at": stamp(self.created_at),
             "updated_at": stamp(self.created_at),
             "actor": {"login": "octocat"},
-            "triggering_actor": {"login": "octocat"},
+            "triggering_actor": {"login": self.actors.get(attempt or self.attempt, "octocat")},
             "pull_requests": [{"number": number} for number in self.pull_requests],
             "repository": home.small(),
             "head_repository": head.small() if head else None,
@@ -1126,7 +1130,9 @@ def _workflow(repo: Repository, workflow: str) -> Workflow:
 
 def _show_workflow(repo: Repository, one: Workflow) -> Json:
     url = f"{repo.api}/actions/workflows/{one.id}"
-    return {"id": one.id, "path": one.path, "name": one.name, "state": one.state, "url": url}
+    shown = {"id": one.id, "path": one.path, "name": one.name, "state": one.state, "url": url}
+    times = {"created_at": one.created_at, "updated_at": one.created_at}
+    return {**shown, **(times if one.created_at else {})}
 
 
 @route("GET", "/repos/{repo}/actions/workflows")
@@ -1214,13 +1220,17 @@ def _attempt_jobs(fake: FakeGitHub, call: Call, repo: Repository, run: int, atte
 
 @route("POST", "/repos/{repo}/actions/runs/{run:int}/rerun-failed-jobs")
 def _rerun_failed(fake: FakeGitHub, call: Call, repo: Repository, run: int) -> Answer:
-    _run(repo, run).rerun("failed")
+    found = _run(repo, run)
+    found.rerun("failed")
+    found.actors[found.attempt] = str(BOT["login"])
     return Answer(201, {})
 
 
 @route("POST", "/repos/{repo}/actions/runs/{run:int}/rerun")
 def _rerun_all(fake: FakeGitHub, call: Call, repo: Repository, run: int) -> Answer:
-    _run(repo, run).rerun("all")
+    found = _run(repo, run)
+    found.rerun("all")
+    found.actors[found.attempt] = str(BOT["login"])
     return Answer(201, {})
 
 
@@ -1558,8 +1568,18 @@ def _show_pull(repo: Repository, one: Pull) -> Json:
 @route("GET", "/repos/{repo}/pulls")
 def _pulls(fake: FakeGitHub, call: Call, repo: Repository) -> Answer:
     state = call.query.get("state", "open")
-    shown = [one for one in repo.pulls.values() if state in ("all", one.state)]
+    owner, _, branch = call.query.get("head", "").partition(":")
+    shown = [
+        one
+        for one in repo.pulls.values()
+        if state in ("all", one.state)
+        and (not branch or (_head_owner(repo, one), one.head_ref) == (owner, branch))
+    ]
     return fake.page(call, [_show_pull(repo, one) for one in shown])
+
+
+def _head_owner(repo: Repository, one: Pull) -> str:
+    return (one.head_repository or repo.name).partition("/")[0]
 
 
 def _pull(repo: Repository, pull: int) -> Pull:
@@ -1595,6 +1615,13 @@ def _show_comment(repo: Repository, one: Comment) -> Json:
 def _comments(fake: FakeGitHub, call: Call, repo: Repository, issue: int) -> Answer:
     _pull(repo, issue)
     return fake.page(call, [_show_comment(repo, c) for c in repo.comments if c.issue == issue])
+
+
+@route("GET", "/repos/{repo}/issues/comments")
+def _all_comments(fake: FakeGitHub, call: Call, repo: Repository) -> Answer:
+    newest = call.query.get("direction") == "desc"
+    shown = sorted(repo.comments, key=lambda c: c.updated_at, reverse=newest)
+    return fake.page(call, [_show_comment(repo, c) for c in shown])
 
 
 def _comment_body(call: Call) -> str:

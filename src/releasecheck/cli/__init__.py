@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "compare": "Compare two runs: flipped cases and metric differences.",
     "verify": "Recompute a bundle from itself.",
     "baseline": "Show or fetch a baseline, or promote a run to be one.",
+    "beat": "Find runs on GitHub that nobody finishes, and have them carried on.",
     "schema": "Print a JSON Schema.",
     "action": "One stage of the GitHub Action; called by action.yml.",
 }
