@@ -29,7 +29,7 @@ def command(*, github: bool, workflows: tuple[str, ...], dry_run: bool, as_json:
     from releasecheck.cli.output import document, say
     from releasecheck.drivers.github.beat import BeatOptions
     from releasecheck.drivers.github.beat.report import lines
-    from releasecheck.drivers.github.beat.stage import sweep_by
+    from releasecheck.drivers.github.beat.stage import sweep_by_hand
     from releasecheck.drivers.local.world import local_world
 
     if not github:
@@ -37,7 +37,7 @@ def command(*, github: bool, workflows: tuple[str, ...], dry_run: bool, as_json:
         raise UsageError(message)
     world = local_world(quiet=True)
     options = BeatOptions(workflows=workflows, dry_run=dry_run)
-    swept = sweep_by(world.environment, options, world.clock, time.sleep)
+    swept = sweep_by_hand(world.environment, options, world.clock, time.sleep)
     if as_json:
         document(swept.to_json())
         return swept.exit_code

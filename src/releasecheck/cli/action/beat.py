@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
+
+from releasecheck.drivers.github.beat import BeatOptions, run_beat, where_of
 
 if TYPE_CHECKING:
     from releasecheck.cli.action.job import Job
@@ -10,4 +13,12 @@ if TYPE_CHECKING:
 
 def carry_out(job: Job) -> int:
     """Sweep; see `releasecheck.drivers.github.beat`."""
-    raise NotImplementedError
+    with job.client() as client:
+        return run_beat(
+            client,
+            where_of(job.context),
+            BeatOptions(workflows=job.inputs.workflows),
+            job.world.clock,
+            write=sys.stdout.write,
+            summary_path=job.summary_path,
+        )

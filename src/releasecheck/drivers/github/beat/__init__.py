@@ -8,8 +8,17 @@ that a sweep may be late, be lost, or meet another one.
 from __future__ import annotations
 
 from releasecheck.drivers.github.beat.findings import Finding, ScheduleNote, Swept
-from releasecheck.drivers.github.beat.options import BeatOptions, Where
+from releasecheck.drivers.github.beat.options import BeatOptions, Where, where_of
 from releasecheck.drivers.github.beat.stage import run_beat
 from releasecheck.drivers.github.beat.sweep import sweep
 
-__all__ = ["BeatOptions", "Finding", "ScheduleNote", "Swept", "Where", "run_beat", "sweep"]
+__all__ = [
+    "BeatOptions",
+    "Finding",
+    "ScheduleNote",
+    "Swept",
+    "Where",
+    "run_beat",
+    "sweep",
+    "where_of",
+]
