@@ -92,8 +92,7 @@ def _named(
 
 
 def _is_ours(runs: list[WatchedRun], artifacts: Artifacts) -> bool:
-    ended = [run for run in runs if run.status == "completed"]
-    return any(suites_of(artifacts.of(run)) for run in ended[:PROBED])
+    return any(suites_of(artifacts.of(run)) for run in runs[:PROBED])
 
 
 def _more(what: str) -> str:
