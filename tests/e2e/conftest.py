@@ -9,7 +9,9 @@ import pytest
 
 from tests.e2e.faults import Box, make_run
 from tests.e2e.program import Program
+from tests.e2e.site import Site, site_in
 from tests.e2e.suites import Answers
+from tests.githubfake import FakeGitHub
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,3 +44,12 @@ def box(tmp_path: Path, program: Program, answers: Answers, made: Path) -> Box:
     """A suite to harm, with the bundle of an earlier run in `out/`."""
     shutil.copytree(made / "out", tmp_path / "out")
     return Box(tmp_path, program, answers, made)
+
+
+@pytest.fixture
+def site(tmp_path: Path, program: Program, answers: Answers) -> Iterator[Site]:
+    """A repository on a GitHub of its own, whose workflow runs are played job by job."""
+    with FakeGitHub() as github:
+        made = site_in(tmp_path, github, answers, program)
+        yield made
+        made.interpreter.close()

@@ -26,9 +26,7 @@ Split: TypeAlias = str
 class Written(BaseModel):
     """What people write in a config: unknown keys and wrong types are errors."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
 class Document(BaseModel):
@@ -37,7 +35,7 @@ class Document(BaseModel):
     model_config = ConfigDict(
         frozen=True,
         extra="ignore",
-        use_attribute_docstrings=True,
+        defer_build=True,
         validate_by_name=True,
         serialize_by_alias=True,
     )

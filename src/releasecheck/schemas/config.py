@@ -14,6 +14,7 @@ from typing_extensions import override
 
 from releasecheck.model.base import not_empty, parse_duration, parse_rate, parse_size
 from releasecheck.model.suite import Suite
+from releasecheck.schemas.descriptions import describe
 
 if TYPE_CHECKING:
     from pydantic.json_schema import JsonSchemaValue
@@ -63,7 +64,7 @@ class _AsWritten(GenerateJsonSchema):
 
 def config_schema() -> dict[str, Any]:
     """The schema, without its head."""
-    whole = Suite.model_json_schema(by_alias=True, schema_generator=_AsWritten)
+    whole = describe(Suite.model_json_schema(by_alias=True, schema_generator=_AsWritten), Suite)
     shared: dict[str, Any] = whole.pop("$defs")
     shared["GateSpec"]["oneOf"] = [{"required": [rule]} for rule in _RULES]
     for name, needed in (("When", ("tags", "split", "has")), ("CaseFilter", ("tags", "ids"))):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from releasecheck.model.plan import Plan
 from releasecheck.model.scorecard import Manifest, Scorecard
+from releasecheck.schemas.descriptions import describe
 
 if TYPE_CHECKING:
     from releasecheck.model.base import Document
@@ -30,7 +31,7 @@ def manifest_schema() -> dict[str, Any]:
 
 
 def _of(model: type[Document]) -> dict[str, Any]:
-    schema = model.model_json_schema(by_alias=True)
+    schema = describe(model.model_json_schema(by_alias=True), model)
     # Written always, whatever the model's default is for.
     schema["required"] = ["schema", *schema.get("required", ())]
     return schema

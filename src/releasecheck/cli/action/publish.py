@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 from releasecheck.cli.action.rules import place_of
 from releasecheck.cli.output import say
+from releasecheck.config import load_suite
+from releasecheck.drivers.github.context import AfterRun
 from releasecheck.drivers.github.fetching import ArtifactMissing, RunArtifacts
 from releasecheck.drivers.github.names import NO_PLAN, PlanName, ScorecardName, parse
 from releasecheck.drivers.github.publishing import PublishOptions, publish
 from releasecheck.drivers.github.publishing.evidence import Expected
 from releasecheck.drivers.github.publishing.results import Done, Failed, Skipped
-from releasecheck.errors import UsageError
+from releasecheck.errors import ReleaseCheckError, UsageError
 
 if TYPE_CHECKING:
     from releasecheck.cli.action.job import Job
@@ -51,6 +53,7 @@ def carry_out(job: Job) -> int:
                 comment=inputs.comment,
                 pull_request=inputs.pull_request,
                 badge_branch=inputs.badge_branch,
+                status=inputs.status,
                 attest=inputs.attest,
             ),
             replace(job.world, environment=_with_summary(job)),
@@ -67,9 +70,12 @@ def carry_out(job: Job) -> int:
         say(line)
     # Commands of ours: escaped where they were made, and each a line of its own.
     sys.stdout.write("".join(f"{line}\n" for line in done.lines))
+    outputs = {key.replace("-", "_"): value for key, value in done.outputs.items()}
     job.tell(
         verdict=done.verdict or "",
-        **{key.replace("-", "_"): value for key, value in done.outputs.items()},
+        artifact_name=outputs.pop("published_artifact", ""),
+        artifact_path=outputs.pop("published_path", ""),
+        **outputs,
     )
     return done.exit_code
 
@@ -84,7 +90,17 @@ def _expected(job: Job) -> Expected:
     named = parse(job.inputs.scorecard_artifact or "")
     if isinstance(named, ScorecardName) and named.plan == NO_PLAN:
         return Expected(suite=named.suite)
-    return Expected()
+    return Expected(suite=_configured(job))
+
+
+def _configured(job: Job) -> str | None:
+    """The suite of a checkout that can be trusted: after another run it is the default branch's."""
+    if not isinstance(job.context.subject, AfterRun):
+        return None
+    try:
+        return load_suite(Path(job.inputs.config), job.inputs.profile).suite.suite
+    except ReleaseCheckError:
+        return None
 
 
 def _with_summary(job: Job) -> dict[str, str]:
