@@ -6,10 +6,10 @@ every digest is worked out anew, and no link is followed.
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
+from msgspec.structs import replace
 from pydantic import Field, ValidationError
 
 from releasecheck.canonical import JsonProblem, digest_bytes, parse_json
@@ -172,7 +172,7 @@ def _case(row: Json, place: str) -> Case:
         _refuse(place, "its id, split, tags or metadata are not written as we write them")
     if type(index) is not int or not 0 <= index < MOST_CASES:
         _refuse(place, "its index is no whole number in the plan")
-    case = dataclasses.replace(case, index=index, source=_source(source, place))
+    case = replace(case, index=index, source=_source(source, place))
     _same(f"{place}: case {case.id[:80]!r}", case.digest, row.get("digest"))
     return case
 

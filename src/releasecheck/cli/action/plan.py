@@ -12,6 +12,7 @@ from releasecheck.cli.output import say
 from releasecheck.drivers.github.names import PlanName
 from releasecheck.drivers.local.git import git_state
 from releasecheck.drivers.local.world import ci_context
+from releasecheck.errors import InfrastructureError
 from releasecheck.pipeline.freezing import PlanRequest, make_plan
 from releasecheck.pipeline.policy import load_with
 from releasecheck.pipeline.preflight import check_parts
@@ -27,6 +28,8 @@ def carry_out(job: Job) -> int:
     """Freeze the plan and tell its artifact, its matrix and its names."""
     inputs, config = job.inputs, Path(job.inputs.config)
     source, tree = policy_of(job, config)
+    if inputs.status:
+        _tell_pending(job, load_with(config, inputs.profile, source).suite.suite)
     baseline = _baseline(job, config, source, tree)
     out = job.folder / "plan"
     planned = make_plan(
@@ -115,6 +118,19 @@ def _adopted(job: Job) -> Path | None:
         suite = load_with(Path(job.inputs.config), job.inputs.profile, None).suite.suite
         _, folder = artifacts.plan(None, suite)
     return folder
+
+
+def _tell_pending(job: Job, suite: str) -> None:
+    """Say on the commit that its check runs; what stood there was of an earlier run."""
+    from releasecheck.drivers.github.publishing.results import Failed
+    from releasecheck.drivers.github.publishing.status import set_pending
+
+    with job.client() as client:
+        said = set_pending(client, job.context, suite)
+    if isinstance(said, Failed):
+        # A green status of an earlier run must not stand for this one.
+        message = f"the status releasecheck/{suite} cannot be set: {said.error}"
+        raise InfrastructureError(message)
 
 
 def _tell_log(plan: Plan, baseline: _Baseline) -> None:

@@ -46,7 +46,10 @@ def publish_comment(request: Request) -> Result:
     """
     if not request.options.comment:
         return Skipped("not asked for")
-    number, client = _number(request), request.client
+    client = request.client
+    number = _number(request)
+    if number is None and isinstance(request.context.subject, AfterRun):
+        return Skipped("no open pull request of this repository is at the commit of the event")
     if number is None:
         return Skipped(f"a {request.context.event} event is about no single pull request")
     if request.suite is None:
@@ -69,8 +72,35 @@ def _number(request: Request) -> int | None:
     if isinstance(subject, PullRequest):
         return subject.number
     if isinstance(subject, AfterRun):
-        return request.options.pull_request or request.context.pull_request
+        return (
+            request.options.pull_request
+            or request.context.pull_request
+            or _open_at(request, subject)
+        )
     return None
+
+
+def _open_at(request: Request, subject: AfterRun) -> int | None:
+    """The one open pull request that is at the event's commit; the event of a fork's run names none."""
+    owner = (subject.head_repository or "").partition("/")[0]
+    if request.client is None or not owner or subject.head_branch is None:
+        return None
+    if subject.event not in ("pull_request", "pull_request_target"):
+        return None
+    # The branch is a stranger's text: the client encodes it, and the head's commit is what decides.
+    listed = request.client.pages(
+        f"/repos/{request.context.repository}/pulls",
+        params={"state": "open", "head": f"{owner}:{subject.head_branch.raw}"},
+    )
+    found = [
+        item["number"]
+        for item in listed
+        if isinstance(item, dict)
+        and isinstance(head := item.get("head"), dict)
+        and head.get("sha") == subject.head_sha
+        and type(item.get("number")) is int
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def _elsewhere(request: Request, number: int) -> str | None:

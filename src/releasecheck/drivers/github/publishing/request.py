@@ -39,6 +39,8 @@ class PublishOptions:
     """For `workflow_run`, whose event names no pull request of a fork; checked against its head."""
     badge_branch: str | None = None
     """None: no badge is published."""
+    status: bool = False
+    """Set `releasecheck/<suite>` on the commit that the event is about."""
     asset: bool = True
     attest: bool = False
     promotion: bool = True

@@ -22,10 +22,10 @@ FILE: Final = "published.json"
 LONGEST_TEXT: Final = 1000
 
 SurfaceName: TypeAlias = Literal[
-    "summary", "annotations", "comment", "badge", "asset", "attest", "promotion"
+    "summary", "annotations", "status", "comment", "badge", "asset", "attest", "promotion"
 ]
 SURFACES: Final[tuple[SurfaceName, ...]] = (
-    "summary", "annotations", "comment", "badge", "asset", "attest", "promotion",
+    "summary", "annotations", "status", "comment", "badge", "asset", "attest", "promotion",
 )  # fmt: skip
 """In the order in which they are published."""
 

@@ -43,6 +43,7 @@ from releasecheck.drivers.github.publishing.results import (
     document,
     failure_text,
 )
+from releasecheck.drivers.github.publishing.status import publish_status
 from releasecheck.drivers.github.publishing.summary import publish_summary
 from releasecheck.pipeline.files import write_whole
 
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 
 _SURFACES: Final[dict[SurfaceName, Callable[[Request], Result]]] = {
     "summary": publish_summary,
+    "status": publish_status,
     "comment": publish_comment,
     "badge": publish_badge,
     "asset": publish_asset,
