@@ -127,7 +127,7 @@ class Program:
             "number": number,
             "argv": [str(argument) for argument in argv],
             "cwd": str(cwd),
-            "env": environment(PATH=path, NO_COLOR="1", **(env or {})),
+            "env": environment(**{"PATH": path, "NO_COLOR": "1", **(env or {})}),
             "out": str(out),
             "err": str(err),
             "fault": fault,

@@ -30,8 +30,8 @@ def call(method: str, body: dict[str, object]) -> dict[str, object]:
     )
     try:
         with urllib.request.urlopen(request) as answer:  # noqa: S310 - loopback
-            found: dict[str, object] = json.load(answer)
-            return found
+            # Names as in the protocol's files, or as in its JSON: both are in use.
+            return {key.replace("_", "").lower(): value for key, value in json.load(answer).items()}
     except urllib.error.HTTPError as error:
         sys.exit(f"{method} answered {error.code}: {error.read().decode()[:300]}")
 
@@ -93,11 +93,11 @@ def main() -> None:
     run, job = backend_ids(os.environ["ACTIONS_RUNTIME_TOKEN"])
     ids = {"workflowRunBackendId": run, "workflowJobRunBackendId": job, "name": name}
     made = call("CreateArtifact", {**ids, "version": 4})
-    put(str(made["signedUploadUrl"]), data)
+    put(str(made["signeduploadurl"]), data)
     digest = "sha256:" + hashlib.sha256(data).hexdigest()
     done = call("FinalizeArtifact", {**ids, "size": str(len(data)), "hash": digest})
     with Path(os.environ["GITHUB_OUTPUT"]).open("a", encoding="utf-8") as file:
-        file.write(f"artifact-id={done['artifactId']}\n")
+        file.write(f"artifact-id={done['artifactid']}\n")
 
 
 main()
