@@ -17,6 +17,7 @@ from releasecheck.errors import InfrastructureError, ReleaseCheckError
 from releasecheck.pipeline.failing import failure_recorded
 from releasecheck.pipeline.finish import FinishRequest
 from releasecheck.pipeline.folders import Bundle
+from releasecheck.pipeline.verify import require_verified
 
 if TYPE_CHECKING:
     from releasecheck.cli.action.job import Job
@@ -43,8 +44,10 @@ def carry_out(job: Job) -> int:
             _tell_bundle(job, out, name)
             job.tell(run_id=plan.run_id, plan_digest=plan.plan_digest)
             results = planned.artifacts.shards(planned.name)
-            results += planned.artifacts.earlier_finishes(planned.name)
+            earlier = planned.artifacts.bundles(planned.name)
+        results += [bundle / "results" for bundle in earlier if (bundle / "results").is_dir()]
         shutil.rmtree(out, ignore_errors=True)
+        _adopt_decision(earlier, out, job)
         world = replace(job.world, policy_root=policy_root_of(job, plan))
         request = FinishRequest(
             planned.folder.path, tuple(results), out, approved_by=job.inputs.approved_by,
@@ -61,6 +64,19 @@ def carry_out(job: Job) -> int:
     job.tell(page_path=str(page))
     show_scorecard(card, out, as_json=False)
     return card.exit_code
+
+
+def _adopt_decision(earlier: list[Path], out: Path, job: Job) -> None:
+    """Start from what an earlier attempt decided for good: its bytes are uploaded again, not made anew (C-17).
+
+    Raises:
+        Untrusted: what it decided does not follow from its own records.
+    """
+    for bundle in reversed(earlier):
+        if Bundle(bundle).finalized:
+            require_verified(bundle, job.world)
+            shutil.copytree(bundle, out)
+            return
 
 
 def _tell_bundle(job: Job, out: Path, name: ScorecardName) -> None:

@@ -100,11 +100,15 @@ class RunArtifacts:
         wanted = [one for one in found if index in (None, one.name.index)]
         return [self._fetch(one, _is_result_file) for one in wanted]
 
-    def earlier_finishes(self, plan: PlanName) -> list[Path]:
-        """Folders with the result files that earlier attempts of `finish` wrote themselves."""
+    def bundles(self, plan: PlanName) -> list[Path]:
+        """What earlier attempts of `finish` uploaded, oldest first.
+
+        Raises:
+            ArtifactMissing: what one attempt decided has expired.
+            ZipRefused, DigestMismatch: an archive is not what `finish` uploads.
+        """
         found = choose(self.listed, ScorecardName, suite=plan.suite, plan=plan.plan)
-        folders = [self._fetch(one, _is_bundle_file) / "results" for one in found]
-        return [folder for folder in folders if folder.is_dir()]
+        return [self._fetch(one, _is_bundle_file) for one in found]
 
     def bundle(self, name: str) -> Path:
         """The bundle that `finish` uploaded under exactly this name.
