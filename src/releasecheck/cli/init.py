@@ -3,34 +3,48 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from releasecheck.cli.options import FOLDER
 
+if TYPE_CHECKING:
+    from releasecheck.cli.starters import File
+
 
 @click.command("init")
 @click.argument("folder", metavar="[DIR]", type=FOLDER, default=Path())
-def command(*, folder: Path) -> int:
+@click.option(
+    "--github", is_flag=True, help="Write workflows for GitHub too; a suite that is there is kept."
+)
+def command(*, folder: Path, github: bool) -> int:
     """Write a starter suite into DIR (default: here) that runs at once; overwrites nothing."""
-    from releasecheck.assets import templates_dir
     from releasecheck.cli.output import say
+    from releasecheck.cli.starters import next_steps, suite_files, workflow_files
     from releasecheck.errors import UsageError
     from releasecheck.pipeline.files import write_whole
 
-    starter = templates_dir() / "starter"
-    files = sorted(
-        path for path in starter.rglob("*") if path.is_file() and "__pycache__" not in path.parts
-    )
-    targets = [folder / path.relative_to(starter) for path in files]
-    present = [str(path) for path in targets if path.exists()]
+    config = folder / "releasecheck.yaml"
+    kept = github and config.exists()
+    files: list[File] = [] if kept else suite_files(folder)
+    if github:
+        files += workflow_files(folder)
+    present = [str(file.path) for file in files if file.path.exists()]
     if present:
         message = (
             f"{', '.join(present)}: already there, and init overwrites nothing; name another folder"
+            if not kept
+            else f"{', '.join(present)}: already there, and init overwrites nothing; move them away first"
         )
         raise UsageError(message)
-    for source, target in zip(files, targets, strict=True):
-        write_whole(target, [source.read_bytes()])
-        say(f"wrote {target}")
-    say(f"next: releasecheck run {folder / 'releasecheck.yaml'}")
+    for file in files:
+        write_whole(file.path, [file.content])
+        say(f"wrote {file.path}")
+    if kept:
+        say(f"kept {config}")
+    say(f"next: releasecheck run {config}")
+    if github:
+        for line in next_steps(folder):
+            say(line)
     return 0
