@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from releasecheck.config import load_suite
+from releasecheck.drivers.local.memory import few_collections
 from releasecheck.drivers.local.signals import leaving_on_interrupt, stopping_on_signals
 from releasecheck.engine import Spent
 from releasecheck.errors import Interrupted, NotResumable, ReleaseCheckError
@@ -229,6 +230,7 @@ async def run_shards(
         tools = await stack.enter_async_context(
             open_tools(folder, world, "all", shard=None, logs=bundle.results)
         )
+        stack.enter_context(few_collections())
 
         async def one(index: int) -> ShardDone:
             turn = await turns.next()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from releasecheck.drivers.local.memory import few_collections
 from releasecheck.drivers.local.signals import stopping_on_signals
 from releasecheck.errors import UsageError
 from releasecheck.pipeline.execute import (
@@ -60,9 +61,10 @@ async def run_one_shard(
             async with open_tools(
                 folder, world, request.judges, shard=request.index, logs=request.results
             ) as tools:
-                done = await execute_shard(
-                    folder, request, world, tools, until=until, cost_usd=limits.cost_usd
-                )
+                with few_collections():
+                    done = await execute_shard(
+                        folder, request, world, tools, until=until, cost_usd=limits.cost_usd
+                    )
         except asyncio.CancelledError:
             if world.stop.reason != "interrupted":
                 raise
