@@ -14,11 +14,13 @@ from releasecheck.drivers.github.names import ShardName
 from releasecheck.drivers.local.shard import run_one_shard
 from releasecheck.errors import UsageError
 from releasecheck.pipeline.execute import ShardRequest
+from releasecheck.pipeline.taking import MOST_ATTEMPTS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from releasecheck.cli.action.job import Job
+    from releasecheck.model.plan import Plan
 
 
 def carry_out(job: Job) -> int:
@@ -44,8 +46,7 @@ def carry_out(job: Job) -> int:
         inputs.index,
         results,
         tuple(earlier),
-        # The attempt of the workflow: no two attempts of it can write files of one name.
-        job.context.run_attempt,
+        _attempt(job, planned.folder.plan),
         inputs.judges,
         inputs.approved_by,
     )
@@ -65,6 +66,15 @@ def carry_out(job: Job) -> int:
         say("everything was on record already")
         job.tell(artifact_name="", artifact_path="")
     return 130 if done.stopped == "interrupted" else 2 if open_pairs else 0
+
+
+def _attempt(job: Job, plan: Plan) -> int:
+    """The attempt of the workflow, so that no two attempts of it can write files of one name.
+
+    Adopted outputs keep the attempts they were recorded in, and ours come after all of those.
+    """
+    own = job.context.run_attempt
+    return own if plan.adopted is None else MOST_ATTEMPTS + own
 
 
 def _adopted(job: Job, suite: str, index: int) -> list[Path]:
