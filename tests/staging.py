@@ -49,7 +49,8 @@ with socket.socket(socket.AF_UNIX) as line:
 os.write(1, said["out"].encode())
 os.write(2, said["err"].encode())
 if said["code"] < 0:
-    signal.signal(-said["code"], signal.SIG_DFL)
+    if said["code"] != -signal.SIGKILL:
+        signal.signal(-said["code"], signal.SIG_DFL)
     os.kill(os.getpid(), -said["code"])
 os._exit(said["code"])
 """
@@ -134,7 +135,7 @@ class Fate:
     meanwhile: Callable[[Running], None] | None = None
     """Runs beside the stage, such as to kill it."""
     cancel: bool = False
-    """The run is cancelled while the stage runs: it gets SIGINT after `meanwhile`."""
+    """The run is cancelled while the stage runs: it gets SIGINT after `meanwhile`, or by `fault`."""
     masked: tuple[str, ...] = ()
     """More texts that the runner hides, such as a short secret."""
     before: Mapping[str, Callable[[], None]] = field(default_factory=dict)
@@ -222,7 +223,7 @@ class Interpreter:
         )
         if fate.meanwhile is not None:
             fate.meanwhile(running)
-        if fate.cancel:
+        if fate.cancel and fate.fault is None:
             running.signal(signal.SIGINT)
         code = self.program.code_of(running, 120)
         # An id of a process is never used again: the client must not seem to be the one that was killed.
