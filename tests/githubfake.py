@@ -689,6 +689,11 @@ class FakeGitHub:
                 Failure(method, re.compile(path), status, dict(headers or {}), said, times, after)
             )
 
+    def forgive(self) -> None:
+        """Forget every failure that is still to come."""
+        with self._lock:
+            self._failures.clear()
+
     def seen(self, method: str, path: str) -> list[Seen]:
         """Requests of this method whose path holds the regular expression."""
         return [

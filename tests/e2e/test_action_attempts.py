@@ -311,6 +311,7 @@ def test_time_budget__stops_between_batches_and_carries_on(site: Site) -> None:
 def test_time_budget__while_calls_take_long(site: Site) -> None:
     """C-10: the first calls use the budget up; the rest is left for the re-run."""
     site.answers.reply = lambda asked: (time.sleep(0.3), (200, {"answer": asked.question.upper()}))[1]  # type: ignore[func-returns-value]
+    site.change(batch=1)
     play = site.push(**{"time-budget": "400ms", "shards": "1"})
     ran = play.attempt()
     assert ran["shard (0)"].steps["stage"].outputs["exit-code"] == "2", ran["shard (0)"].log
