@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from releasecheck.cli.action.rules import policy_of
+from releasecheck.cli.action.rules import in_tree, policy_of
 from releasecheck.cli.output import say
 from releasecheck.drivers.github.names import PlanName
 from releasecheck.drivers.local.git import git_state
@@ -80,8 +80,11 @@ def _baseline(job: Job, config: Path, source: PolicySource | None, tree: Path | 
     asked = job.inputs.baseline
     if asked == "none":
         return _Baseline("none", None, {}, ("baseline: none was asked for",))
+    theirs = tree if source is not None and source.applies else None
     if asked != "auto":
-        return _Baseline(Path(asked), None, {}, (f"baseline: {asked}",))
+        # A folder of the change would let it choose what it is compared with.
+        named = Path(asked) if theirs is None else in_tree(job, theirs, Path(asked))
+        return _Baseline(named, None, {}, (f"baseline: {asked}",))
     from releasecheck.drivers.github.baseline import find_baseline
     from releasecheck.drivers.github.found import Chosen
     from releasecheck.drivers.github.wanted import Committed, wanted_in
@@ -89,12 +92,11 @@ def _baseline(job: Job, config: Path, source: PolicySource | None, tree: Path | 
     loaded = load_with(config, job.inputs.profile, source)
     below = loaded.suite.baseline.path
     folder = (loaded.policy_root / below).resolve()
-    root = (
-        tree if source is not None and source.applies and tree else job.context.workspace
-    ).resolve()
+    root = (theirs or job.context.workspace).resolve()
     committed = None
     if folder.is_relative_to(root):
-        committed = Committed(folder, folder.relative_to(root).as_posix())
+        at = job.context.head_sha if source is not None and theirs is None else None
+        committed = Committed(folder, folder.relative_to(root).as_posix(), at)
     wanted = wanted_in(
         job.context, loaded.suite.suite, committed, branch=job.inputs.baseline_branch
     )

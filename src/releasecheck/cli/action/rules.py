@@ -39,10 +39,20 @@ def place_of(job: Job, config: Path) -> Place:
         folder = path.parent.resolve().relative_to(workspace).as_posix()
     except ValueError:
         message = (
-            f"{config}: the config lies outside of the checkout {workspace}; give a path below it"
+            f"{config}: this lies outside of the checkout {workspace}; give a path below it"
         )
         raise UsageError(message) from None
     return Place(folder, path.name)
+
+
+def in_tree(job: Job, tree: Path, path: Path) -> Path:
+    """Where a path of the checkout is in the tree of another commit.
+
+    Raises:
+        UsageError: it lies outside of the checkout.
+    """
+    place = place_of(job, path)
+    return tree / place.folder / place.name
 
 
 def policy_of(job: Job, config: Path) -> tuple[PolicySource | None, Path | None]:
