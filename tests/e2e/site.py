@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.acting import Repository
 from tests.e2e.suites import http_suite, questions
-from tests.staging import Interpreter, Play
+from tests.staging import Fate, Interpreter, Play
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -160,3 +160,10 @@ def bundle_folder(play: Play, into: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
     return into
+
+
+def ready(site: Site, **inputs: Any) -> Play:
+    """A run whose shards are done and whose finish never began."""
+    play = site.push(**inputs)
+    play.attempt(finish=Fate(never=True))
+    return play

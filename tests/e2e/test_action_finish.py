@@ -7,23 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.e2e.site import SCORECARD, SHARD, artifacts, bundle, names
+from tests.e2e.site import SCORECARD, SHARD, artifacts, bundle, names, ready
 from tests.staging import Fate
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.e2e.site import Site
-    from tests.staging import Play
 
 DECIDED = ("results.jsonl", "scorecard.json")
-
-
-def ready(site: Site, **inputs: Any) -> Play:
-    """A run whose shards are done and whose finish never began."""
-    play = site.push(**inputs)
-    play.attempt(finish=Fate(never=True))
-    return play
 
 
 def points(site: Site, log: Path, **inputs: Any) -> list[str]:

@@ -17,6 +17,7 @@ from releasecheck.drivers.github.errors import (
     ArtifactRefused,
     BadAnswer,
     Gone,
+    ZipRefused,
     quoted,
 )
 from releasecheck.drivers.github.names import ArtifactName, ShardName, parse
@@ -168,6 +169,9 @@ def fetch(
     try:
         done = fetch_raw(client, repository, artifact, archive, max_bytes=max_bytes)
         files = unpack(archive, folder, allowed=allowed, limits=limits)
+    except ZipRefused as error:
+        message = f"{_called(artifact)}: {error}"
+        raise ZipRefused(message) from None
     finally:
         archive.unlink(missing_ok=True)
     return Fetched(artifact, folder, files, done.digest)
@@ -184,7 +188,7 @@ def fetch_raw(
         DigestMismatch: these are not the bytes that were uploaded.
         GitHubError: as for any request.
     """
-    said = f"artifact {quoted(artifact.name, 150)!r} ({artifact.id}, from {artifact.created_at})"
+    said = _called(artifact)
     if artifact.expired:
         raise _expired(said)
     if artifact.size > max_bytes:
@@ -199,6 +203,11 @@ def fetch_raw(
         to.unlink()
         raise DigestMismatch(said, found=done.digest, expected=artifact.digest)
     return done
+
+
+def _called(artifact: Artifact) -> str:
+    """An artifact as people find it again."""
+    return f"artifact {quoted(artifact.name, 150)!r} ({artifact.id}, from {artifact.created_at})"
 
 
 def _expired(said: str) -> ArtifactExpired:
