@@ -115,6 +115,25 @@ def test_pair__a_lost_shard_is_an_error(fork: Fork) -> None:
     assert fork.site.asked() == {}
 
 
+def test_pair__without_permission_to_say_pending_nothing_is_judged(fork: Fork) -> None:
+    """A green status of an earlier run would stand for this one."""
+    recorded = fork.record()
+    fork.site.github.fail_next("POST", "/statuses/", 403)
+    done = fork.judge(recorded.play.run)
+    assert done.results["plan"] == "failure"
+    assert "statuses: write" in done.log
+    assert [state for state, _ in fork.statuses()] == ["error"]
+
+
+def test_publish__everything_before_it_was_lost(fork: Fork) -> None:
+    """No output of any job arrived: the suite's name is that of the default branch's config."""
+    done = fork.judge(fork.record().play.run)
+    given = {"stage": "publish", "status": "true", "adopt-run": "1"}
+    ran = done.play.act("publish", given, done.play.folder / "again")
+    assert ran.result == "failure"
+    assert fork.statuses()[-1][0] == "error"
+
+
 def test_pair__other_events_are_nobody_s_status(fork: Fork) -> None:
     fork.change()
     done = fork.judge(fork.record().play.run, event="push")
