@@ -82,7 +82,10 @@ def test_zizmor__exceptions_are_recorded(path: Path) -> None:
                 assert path.parent.name == "workflows", "a starter is no file of this repository"
                 assert any(one in line for one in local), line
             else:
-                assert (rule, path.name) == ("dangerous-triggers", "forks-judge.yml"), line
+                assert (rule, path.name) in (
+                    ("dangerous-triggers", "forks-judge.yml"),
+                    ("excessive-permissions", "release-check.yml"),
+                ), line
                 assert len(reason.split()) > 5, line
 
 
@@ -136,9 +139,14 @@ def test_if__is_no_text_that_is_always_true(path: Path) -> None:
 
 @product
 def test_permissions__none_but_what_a_job_names(path: Path) -> None:
-    assert read(path)["permissions"] == {}
+    """`publish` of the reusable workflow has what its caller grants, so nothing may stand for the whole file there.
+
+    GitHub gives the permissions of a called file to each of its jobs that names none.
+    """
+    reusable = path.name == "release-check.yml"
+    assert read(path).get("permissions") == (None if reusable else {})
     for name, job in jobs_of(path).items():
-        inherits = path.name == "release-check.yml" and name == "publish"
+        inherits = reusable and name == "publish"
         assert ("permissions" in job) is not inherits, name
 
 
