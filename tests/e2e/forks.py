@@ -56,8 +56,8 @@ def _job(done: Played, job: str, what: dict[str, Any], values: dict[str, Any]) -
     needed = [what["needs"]] if isinstance(what.get("needs"), str) else what.get("needs", [])
     outputs: dict[str, dict[str, str]] = {}
     for one in needed:
-        ran = [found for key, found in done.jobs.items() if key.partition(" ")[0] == one]
-        outputs[one] = ran[0].outputs if len(ran) == 1 else {}
+        those = [found for key, found in done.jobs.items() if key.partition(" ")[0] == one]
+        outputs[one] = those[0].outputs if len(those) == 1 else {}
     values = {
         **values,
         "needs": {one: {"result": done.results[one], "outputs": outputs[one]} for one in needed},
