@@ -1,8 +1,9 @@
 """The files of another commit: where the rules of a pull request come from (contract section 7, G-27).
 
-Taken from git's own objects with `git archive`, which runs no hook and no filter of the repository. A
-shallow checkout lacks the commit; it is fetched alone, with the job's token in the environment of that one
-process, never on a command line.
+Written out of git's own objects through an index of its own, which runs no hook, leaves the checkout as it is,
+and follows the attributes of that commit; `git archive` would leave out what `export-ignore` names, and rules
+that are left out would be taken for rules that were never there. A shallow checkout lacks the commit; it is
+fetched alone, with the job's token in the environment of that one process, never on a command line.
 """
 
 from __future__ import annotations
@@ -11,17 +12,16 @@ import base64
 import os
 import shutil
 import subprocess
-import tarfile
 import tempfile
-from typing import IO, TYPE_CHECKING, Final
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from releasecheck.drivers.github.errors import quoted
 from releasecheck.errors import InfrastructureError
-from releasecheck.pipeline.unpacking import extract_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from releasecheck.drivers.github.context import GitHubContext
 
@@ -43,26 +43,49 @@ def files_at(
             "check the repository out with actions/checkout (and git on the machine) before this step"
         )
         raise InfrastructureError(message)
-    if _git(workspace, environment, "cat-file", "-e", f"{commit}^{{commit}}") is not None:
-        _fetch(context, commit, token, environment)
+    git = _Git(workspace, environment)
+    if isinstance(git.run("cat-file", "-e", f"{commit}^{{commit}}"), _Failed):
+        _fetch(git, context, commit, token)
     shutil.rmtree(into, ignore_errors=True)
     into.mkdir(parents=True)
-    with tempfile.TemporaryFile() as archive:
-        problem = _git(workspace, environment, "archive", "--format=tar", commit, to=archive)
-        if problem is not None:
-            message = f"git cannot read the files of commit {commit}: {problem}"
-            raise InfrastructureError(message)
-        archive.seek(0)
-        try:
-            with tarfile.open(fileobj=archive) as tar:
-                extract_files(tar, into)
-        except (tarfile.TarError, OSError) as error:
-            message = f"the files of commit {commit} cannot be unpacked: {type(error).__name__}"
-            raise InfrastructureError(message) from None
+    with tempfile.TemporaryDirectory(prefix="releasecheck-index-") as folder:
+        _write_files(git, commit, into.resolve(), Path(folder) / "index")
     return into
 
 
-def _fetch(context: GitHubContext, commit: str, token: str, environment: Mapping[str, str]) -> None:
+def _write_files(git: _Git, commit: str, into: Path, index: Path) -> None:
+    """All plain files; links and submodules are no files of a suite."""
+    place = _read(git, commit, "rev-parse", "--absolute-git-dir").decode("utf-8").strip()
+    listed = _read(git, commit, "ls-tree", "-r", "-z", commit)
+    files = [line.partition(b"\t")[2] for line in listed.split(b"\0") if line.startswith(b"100")]
+    settings = {
+        "GIT_DIR": place,
+        "GIT_WORK_TREE": str(into),
+        "GIT_INDEX_FILE": str(index),
+        # As actions/checkout has it unless it is asked for more: content that git lfs keeps is not fetched.
+        "GIT_LFS_SKIP_SMUDGE": "1",
+    }
+    there = _Git(into, {**git.environment, **settings})
+    _read(there, commit, "read-tree", commit)
+    _read(
+        there,
+        commit,
+        "checkout-index",
+        "-z",
+        "--stdin",
+        given=b"".join(one + b"\0" for one in files),
+    )
+
+
+def _read(git: _Git, commit: str, *arguments: str, given: bytes = b"") -> bytes:
+    done = git.run(*arguments, given=given)
+    if isinstance(done, _Failed):
+        message = f"git cannot read the files of commit {commit}: {done.why}"
+        raise InfrastructureError(message)
+    return done
+
+
+def _fetch(git: _Git, context: GitHubContext, commit: str, token: str) -> None:
     """Fetch one commit, without its history."""
     address = f"{context.server_url}/{context.repository}"
     basic = base64.b64encode(f"x-access-token:{token}".encode()).decode()
@@ -72,35 +95,59 @@ def _fetch(context: GitHubContext, commit: str, token: str, environment: Mapping
         "GIT_CONFIG_KEY_0": f"http.{context.server_url}/.extraheader",
         "GIT_CONFIG_VALUE_0": f"AUTHORIZATION: basic {basic}",
     }
-    problem = _git(
-        context.workspace,
-        {**environment, **(settings if token else {"GIT_TERMINAL_PROMPT": "0"})},
-        "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", address, commit,
-    )  # fmt: skip
-    if problem is not None:
+    asking = _Git(
+        git.folder,
+        {**git.environment, **(settings if token else {"GIT_TERMINAL_PROMPT": "0"})},
+    )
+    done = asking.run(
+        "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", address, commit
+    )
+    if isinstance(done, _Failed):
         message = (
-            f"commit {commit} is not in this checkout and could not be fetched: {problem}; give the token "
+            f"commit {commit} is not in this checkout and could not be fetched: {done.why}; give the token "
             "`contents: read`, or check out with fetch-depth: 0"
         )
         raise InfrastructureError(message)
 
 
-def _git(
-    folder: Path, environment: Mapping[str, str], *arguments: str, to: IO[bytes] | None = None
-) -> str | None:
-    """Run git; None when it worked, else what it said."""
-    try:
-        done = subprocess.run(  # noqa: S603 - fixed program; a commit is hex digits
-            ["git", "-c", f"safe.directory={folder}", "-C", os.fspath(folder), *arguments],  # noqa: S607
-            stdout=to or subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            stdin=subprocess.DEVNULL,
-            env=dict(environment),
-            check=False,
-            timeout=TIMEOUT_S,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"{type(error).__name__}"
-    if done.returncode == 0:
-        return None
-    return quoted(done.stderr.decode("utf-8", "replace").strip() or f"exit {done.returncode}", 300)
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """A git command that did not work."""
+
+    why: str
+
+
+# Settings of a checkout that would leave files out, start a program, or refuse long names on Windows.
+_SETTINGS: Final = ("core.sparseCheckout=false", "core.fsmonitor=false", "core.longpaths=true")
+
+
+@dataclass(frozen=True, slots=True)
+class _Git:
+    """Git in one folder, with one environment."""
+
+    folder: Path
+    environment: Mapping[str, str]
+
+    def run(self, *arguments: str, given: bytes = b"") -> bytes | _Failed:
+        """What it wrote, or why it failed."""
+        settings = [f"safe.directory={self.folder}", *_SETTINGS]
+        try:
+            done = subprocess.run(  # noqa: S603 - fixed program; a commit is hex digits
+                [  # noqa: S607
+                    "git",
+                    *(part for one in settings for part in ("-c", one)),
+                    "-C", os.fspath(self.folder),
+                    *arguments,
+                ],
+                input=given,
+                capture_output=True,
+                env=dict(self.environment),
+                check=False,
+                timeout=TIMEOUT_S,
+            )  # fmt: skip
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return _Failed(type(error).__name__)
+        if done.returncode == 0:
+            return done.stdout
+        said = done.stderr.decode("utf-8", "replace").strip()
+        return _Failed(quoted(said or f"exit {done.returncode}", 300))
