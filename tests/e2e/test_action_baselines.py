@@ -116,7 +116,7 @@ def test_lost_baseline__is_no_silent_bootstrap(site: Site, loss: str) -> None:
     files = site.github.repository.files("badges") if "heads/badges" in site.github.repository.refs else {}
     for name, data in files.items():
         if name.endswith("badge.json"):
-            assert "bootstrap" in json.loads(data)["message"]
+            assert "no baseline" in json.loads(data)["message"]
 
 
 def test_baseline__is_kept_in_the_plan(site: Site) -> None:
