@@ -284,6 +284,18 @@ def test_sweep__takes_back_what_is_true_no_more(place: Beating) -> None:
     assert len(place.github.seen("PATCH", "/issues/comments/")) == 1
 
 
+def test_sweep__takes_it_back_among_thousands_of_comments(place: Beating) -> None:
+    """Trap 30: a repository with more comments than are looked through keeps none of ours that is wrong."""
+    run = on_pull(place)
+    for number in range(1200):
+        place.home.add_comment(4, f"comment {number}").updated_at = "2025-01-01T00:00:00Z"
+    place.beats(run, 4)
+    run.conclusion = "success"
+    place.sweep()
+    (ours,) = (one for one in place.home.comments if one.user["login"] == BOT["login"])
+    assert "No run of it is stuck any more" in ours.body
+
+
 def test_sweep__a_locked_conversation_is_said_elsewhere(place: Beating) -> None:
     run = on_pull(place, attempt=51)
     place.home.pulls[3].locked = True

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from releasecheck.drivers.github.context import ForeignText
 from releasecheck.drivers.github.errors import (
     BadAnswer,
-    Forbidden,
     GitHubError,
-    NotFound,
     RateLimited,
     TooManyPages,
     Unauthorized,
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from releasecheck.drivers.github.beat.options import Where
     from releasecheck.drivers.github.rest import GitHubClient
 
-ACTIONS_LOGIN: Final = "github-actions[bot]"
-"""Who writes, and starts runs again, with the token that every job is given."""
 _OPEN: Final = "<!-- releasecheck-beat-open -->"
 _RESOLVED: Final = "<!-- releasecheck-beat-resolved -->"
 _ISSUE: Final = re.compile(r"/issues/([1-9][0-9]{0,17})")
@@ -41,16 +38,6 @@ class _Comment:
     id: int
     body: str
     issue: int
-
-
-def own_login(client: GitHubClient) -> str:
-    """Whose token this is; the token of a job may not ask, and is told by that."""
-    try:
-        user = client.get("/user")
-    except (Forbidden, NotFound):
-        return ACTIONS_LOGIN
-    login = user.get("login") if isinstance(user, dict) else None
-    return login if isinstance(login, str) and login else ACTIONS_LOGIN
 
 
 def marker(workflow: str) -> str:
@@ -136,10 +123,10 @@ def _correct(
     issues = f"/repos/{where.repository}/issues"
     asked = {"sort": "updated", "direction": "desc"}
     listed = client.pages(f"{issues}/comments", None, asked, most=MOST_PAGES)
-    try:
-        comments = [one for item in listed for one in _ours(item, me)]
-    except TooManyPages:
-        return
+    comments: list[_Comment] = []
+    with suppress(TooManyPages):  # ours among those that were read are corrected all the same
+        for item in listed:
+            comments += _ours(item, me)
     for one in comments:
         first, _, rest = one.body.replace("\r\n", "\n").partition("\n")
         path = firsts.get(first)

@@ -15,7 +15,7 @@ from releasecheck.drivers.github.beat.options import MOST_RERUNS, RERUN_DAYS, Be
 from releasecheck.drivers.github.beat.progress import fruitless
 from releasecheck.drivers.github.beat.pulls import Abandoned, Pulls, newer_of_same_pull
 from releasecheck.drivers.github.beat.repair import Busy, Refused, rerun_failed
-from releasecheck.drivers.github.beat.say import own_login, speak
+from releasecheck.drivers.github.beat.say import speak
 from releasecheck.drivers.github.beat.schedules import check_schedule
 from releasecheck.drivers.github.beat.watched import Artifacts, watched_runs
 from releasecheck.drivers.github.errors import (
@@ -25,6 +25,7 @@ from releasecheck.drivers.github.errors import (
     Unauthorized,
     quoted,
 )
+from releasecheck.drivers.github.login import own_login
 from releasecheck.errors import ReleaseCheckError
 
 if TYPE_CHECKING:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from releasecheck.drivers.github.context import AfterRun, PullRequest
-from releasecheck.drivers.github.errors import BadAnswer, Forbidden, NotFound, Unauthorized, quoted
+from releasecheck.drivers.github.errors import BadAnswer, Forbidden, quoted
+from releasecheck.drivers.github.login import own_login
 from releasecheck.drivers.github.publishing.comment_text import comment_text
 from releasecheck.drivers.github.publishing.marker import (
     WrittenBy,
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from releasecheck.canonical import Json
     from releasecheck.drivers.github.publishing.request import Request
     from releasecheck.drivers.github.rest import GitHubClient
-
-ACTIONS_LOGIN: Final = "github-actions[bot]"
-"""Who writes with the token that every job is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +119,7 @@ def _elsewhere(request: Request, number: int) -> str | None:
 def _write(request: Request, client: GitHubClient, number: int, suite: str) -> Result:
     first, by = marker(suite, request.context), written_by(request.context)
     issues = f"/repos/{request.context.repository}/issues"
-    author = request.options.comment_author or _own_login(client)
+    author = request.options.comment_author or own_login(client)
     # All pages, to the last: ours may be behind hundreds of others.
     listed = client.pages(f"{issues}/{number}/comments")
     ours = [one for item in listed for one in _ours(item, first, author)]
@@ -139,16 +137,6 @@ def _write(request: Request, client: GitHubClient, number: int, suite: str) -> R
         return Done("unchanged", url=kept.url)
     made = client.patch(f"{issues}/comments/{kept.id}", {"body": body})
     return Done("updated", url=_url(made) or kept.url)
-
-
-def _own_login(client: GitHubClient) -> str:
-    """Whose token this is; the token of a job may not ask, and is told by that."""
-    try:
-        user = client.get("/user")
-    except (Forbidden, NotFound, Unauthorized):
-        return ACTIONS_LOGIN
-    login = user.get("login") if isinstance(user, dict) else None
-    return login if isinstance(login, str) else ACTIONS_LOGIN
 
 
 def _ours(item: Json, first: str, author: str) -> Iterator[_Ours]:
