@@ -50,7 +50,8 @@ if [ -n "${RC_EXTRAS:-}" ]; then
 fi
 
 # The sources as they are at this commit, never a cached build of another one.
-site="$("$python" -I -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
+# Without a line end of its own: Windows would write two characters, of which the shell takes off one.
+site="$("$python" -I -X utf8 -c 'import sys, sysconfig; sys.stdout.write(sysconfig.get_path("purelib"))')"
 source="$here/src"
 if command -v cygpath >/dev/null 2>&1; then source="$(cygpath -w "$source")"; fi
 printf '%s\n' "$source" > "$site/releasecheck.pth"

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 from releasecheck.cli.action.planned import planned_by
 from releasecheck.cli.action.rules import policy_root_of
 from releasecheck.cli.report import show_scorecard
-from releasecheck.drivers.github.names import NO_PLAN, PlanName, ScorecardName
+from releasecheck.config import load_suite
+from releasecheck.drivers.github.names import NO_PLAN, PlanName, ScorecardName, parse
 from releasecheck.drivers.local.finish import run_finish
 from releasecheck.errors import InfrastructureError, ReleaseCheckError
 from releasecheck.pipeline.failing import failure_recorded
@@ -96,12 +97,8 @@ def _check_plan_job(job: Job) -> None:
 
 def _suite(job: Job) -> str:
     """The suite's name where there is no plan to tell it."""
-    found = PlanName
-    from releasecheck.config import load_suite
-    from releasecheck.drivers.github.names import parse
-
     named = parse(job.inputs.plan_artifact or "")
-    if isinstance(named, found):
+    if isinstance(named, PlanName):
         return named.suite
     try:
         return load_suite(Path(job.inputs.config), job.inputs.profile).suite.suite

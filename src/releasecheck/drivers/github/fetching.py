@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from releasecheck.drivers.github.artifacts import Found, choose, fetch, list_artifacts
 from releasecheck.drivers.github.errors import ArtifactExpired, quoted
 from releasecheck.drivers.github.names import (
-    NO_PLAN,
     ArtifactName,
     PlanName,
     ScorecardName,
@@ -20,6 +19,7 @@ from releasecheck.errors import InfrastructureError, Untrusted
 from releasecheck.pipeline.folders import LEDGER_FILE, OURS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from releasecheck.drivers.github.artifacts import Artifact
@@ -134,8 +134,7 @@ class RunArtifacts:
                 )
         return None
 
-    def _fetch(self, found: Found[N], allowed: object) -> Path:
-        assert callable(allowed)  # noqa: S101 - one of the functions below
+    def _fetch(self, found: Found[N], allowed: Callable[[str], bool]) -> Path:
         try:
             return fetch(
                 self.client, self.repository, found.artifact, self.into, allowed=allowed
@@ -190,6 +189,3 @@ def check_plan_is(
     if run_id != f"rc-{plan12}-{workflow_run}":
         message = f"the artifact {name} holds a plan of the run {run_id[:80]}, and this is workflow run {workflow_run}"
         raise Untrusted(message)
-
-
-__all__ = ["NO_PLAN", "ArtifactMissing", "RunArtifacts", "check_plan_is"]
