@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Final, Literal
 
-from releasecheck.canonical import digest, digest_bytes, refuse_constant
+from releasecheck.canonical import JsonProblem, digest, digest_bytes, parse_own
 from releasecheck.errors import Untrusted, UsageError
 from releasecheck.ledger.jsonl import stable_file_digest
 from releasecheck.model.results import ResultRow, RowView, results_digest
@@ -207,7 +206,7 @@ def _views(bundle: Bundle, folder: PlanFolder) -> Iterator[RowView]:
     with (bundle.path / "results.jsonl").open("rb") as file:
         for case in folder.in_plan_order():
             for _ in range(folder.plan.trials):
-                yield RowView(ResultRow.from_json(json.loads(file.readline())), case)
+                yield RowView(ResultRow.from_json(parse_own(file.readline())), case)
 
 
 def _baseline_rows(folder: PlanFolder) -> Callable[[], Iterator[ResultRow]] | None:
@@ -218,7 +217,7 @@ def _baseline_rows(folder: PlanFolder) -> Callable[[], Iterator[ResultRow]] | No
     def rows() -> Iterator[ResultRow]:
         with path.open("rb") as file:
             for line in file:
-                yield ResultRow.from_json(json.loads(line))
+                yield ResultRow.from_json(parse_own(line))
 
     return rows
 
@@ -296,9 +295,7 @@ def _digest_of(path: Path) -> str:
 def _objects(file: IO[bytes], path: Path) -> Iterator[dict[str, Json]]:
     for number, line in enumerate(file, start=1):
         try:
-            yield json.loads(line, parse_constant=refuse_constant)
-        except (ValueError, RecursionError) as error:
-            # A message of the decoder that gave up on the depth says nothing to a person.
-            why = "nested too deep" if isinstance(error, RecursionError) else str(error)
-            message = f"{path}:{number}: no record ({why}); the file is damaged"
+            yield parse_own(line)
+        except JsonProblem as problem:
+            message = f"{path}:{number}: no record ({problem}); the file is damaged"
             raise Untrusted(message) from None

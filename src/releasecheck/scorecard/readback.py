@@ -7,7 +7,6 @@ an error of ours and ends the run (exit 4), however good the verdict was. Files 
 from __future__ import annotations
 
 import codecs
-import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from xml.parsers import expat
 
 from typing_extensions import override
 
-from releasecheck.canonical import JsonProblem, parse_json
+from releasecheck.canonical import JsonProblem, parse_json, parse_own
 from releasecheck.errors import Untrusted
 from releasecheck.model.scorecard import Scorecard
 from releasecheck.scorecard.verdict import OUTCOME_WORDS
@@ -113,7 +112,7 @@ def _check_results(read: Reader, scorecard: Scorecard) -> None:
     trials = 0
     for number, line in enumerate(_lines(read()), start=1):
         try:
-            row = json.loads(line)
+            row = parse_own(line)
             states.update(cell["state"].replace("-", "_") for cell in row["scores"].values())
         except (ValueError, KeyError, TypeError, AttributeError):
             message = f"line {number} is no result"
