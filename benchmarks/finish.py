@@ -98,7 +98,9 @@ def write_results(folder: Path) -> list[Path]:
 
 def size(folder: Path) -> float:
     """Megabytes of the files below a folder; a file with two names counts once."""
-    files = {path.stat().st_ino: path.stat().st_size for path in folder.rglob("*") if path.is_file()}
+    files = {
+        path.stat().st_ino: path.stat().st_size for path in folder.rglob("*") if path.is_file()
+    }
     return sum(files.values()) / 2**20
 
 
@@ -108,14 +110,18 @@ def main() -> None:
     parser.add_argument("--shards", type=int, default=256)
     parser.add_argument("--cases", type=int, default=4000, help="in each shard")
     parser.add_argument("--json", action="store_true", help="for programs")
-    parser.add_argument("--folder", type=Path, help="where to work; it is emptied first and removed at the end")
+    parser.add_argument(
+        "--folder", type=Path, help="where to work; it is emptied first and removed at the end"
+    )
     given = parser.parse_args()
     folder = given.folder or Path(tempfile.mkdtemp(prefix="releasecheck-finish-"))
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     try:
         write_suite(folder, given.shards * given.cases)
-        planned, _ = releasecheck(folder, "plan", "releasecheck.yaml", "--shards", str(given.shards))
+        planned, _ = releasecheck(
+            folder, "plan", "releasecheck.yaml", "--shards", str(given.shards)
+        )
         plan_peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
         # In a child, so that what it needs is not taken for what finish needs.
         if (pid := os.fork()) == 0:
@@ -124,7 +130,9 @@ def main() -> None:
         _, status, used = os.wait4(pid, 0)
         if status:
             sys.exit("the ledger files could not be written")
-        arguments = [word for index in range(given.shards) for word in ("--results", f"artifacts/{index}")]
+        arguments = [
+            word for index in range(given.shards) for word in ("--results", f"artifacts/{index}")
+        ]
         began = time.perf_counter()
         with (folder / "log").open("wb") as log:
             process = subprocess.Popen(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 ROOT: Final = Path(__file__).resolve().parent.parent
 UPLOAD: Final = ROOT / "tests/e2e/actions/upload-artifact/upload.py"
 ACTION: Final[dict[str, Any]] = yaml.safe_load((ROOT / "action.yml").read_bytes())
-WORKFLOW: Final[dict[str, Any]] = yaml.safe_load(
+WORKFLOW: Final[dict[Any, Any]] = yaml.safe_load(
     (ROOT / ".github/workflows/release-check.yml").read_bytes()
 )
 JOBS: Final[dict[str, Any]] = WORKFLOW["jobs"]
@@ -54,10 +54,10 @@ if said["code"] < 0:
     os.kill(os.getpid(), -said["code"])
 os._exit(said["code"])
 """
-COMMANDS: Final = frozenset(
-    "set-env set-output save-state add-mask add-path add-matcher remove-matcher debug warning error notice "
-    "group endgroup echo stop-commands".split()
-)
+COMMANDS: Final = frozenset((
+    "set-env", "set-output", "save-state", "add-mask", "add-path", "add-matcher", "remove-matcher", "debug",
+    "warning", "error", "notice", "group", "endgroup", "echo", "stop-commands",
+))  # fmt: skip
 Event: TypeAlias = Mapping[str, Any]
 
 
@@ -275,7 +275,9 @@ class Play:
             again = {n for n, one in self.jobs.items() if one.result not in ("success", "skipped")}
             for name, job in JOBS.items():
                 if self._of(again, *_needed(job)) or self._of(again, name):
-                    again |= {n for n in self._of(self.jobs, name) if _leg_must(n, name, again, job)}
+                    again |= {
+                        n for n in self._of(self.jobs, name) if _leg_must(n, name, again, job)
+                    }
                     again |= {name} if not self._of(self.jobs, name) else set()
             for name in again:
                 self.jobs.pop(name, None)
@@ -374,7 +376,9 @@ class Play:
         assert not unknown, f"inputs that the action does not have: {sorted(unknown)}"
         hidden = {line.strip() for line in self.secret.splitlines() if line.strip()}
         ran = Ran(name, "success", self.run.attempt, folder=folder)
-        stage = _Stage(self, ran, {**known, **given}, fate, {*hidden, self.github.token, *fate.masked})
+        stage = _Stage(
+            self, ran, {**known, **given}, fate, {*hidden, self.github.token, *fate.masked}
+        )
         stage.run()
         ran.masks = frozenset(stage.masks)
         steps = {key: {"outputs": step.outputs} for key, step in ran.steps.items()}
@@ -431,10 +435,8 @@ class _Stage:
             made.conclusion = "success" if kept else made.outcome
             self.failed = self.failed or made.conclusion == "failure"
             self.ran.log += made.log
-        cancelled = self.fate.cancel or self.play.cancelled and self.failed
         failed = self.failed or self.gone
         self.ran.result = "cancelled" if self.fate.cancel else "failure" if failed else "success"
-        self.play.cancelled = self.play.cancelled or cancelled
 
     def _values(self) -> dict[str, Any]:
         steps = {
@@ -460,7 +462,9 @@ class _Stage:
                 "NAME": given.get("name", "artifact"), "FROM": given["path"],
                 "MISSING": given["if-no-files-found"], "ARCHIVE": given.get("archive", "true"),
             }  # fmt: skip
-            return self._process(made, [sys.executable, "-ISE", str(UPLOAD)], environment, self.play.checkout)
+            return self._process(
+                made, [sys.executable, "-ISE", str(UPLOAD)], environment, self.play.checkout
+            )
         if uses == "astral-sh/setup-uv":
             made.outputs["uv-path"] = "/nowhere/uv"
             return "success"

@@ -143,7 +143,9 @@ def unpacked(one: Stored) -> dict[str, bytes]:
 
 def bundle(play: Play) -> dict[str, bytes]:
     """The files of the newest scorecard artifact."""
-    return unpacked([one for one in artifacts(play, SCORECARD) if not one.name.endswith(".html")][-1])
+    return unpacked(
+        [one for one in artifacts(play, SCORECARD) if not one.name.endswith(".html")][-1]
+    )
 
 
 def card(play: Play) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,6 +16,7 @@ from tests.staging import Fate
 if TYPE_CHECKING:
     from tests.e2e.program import Running
     from tests.e2e.site import Site
+    from tests.e2e.suites import Asked
     from tests.githubfake import Run
     from tests.staging import Play
 
@@ -77,7 +78,7 @@ def test_killed_shard__uploads_and_the_rerun_asks_the_rest(site: Site) -> None:
     assert {one.result for one in again.values()} == {"success"}, again["finish"].log
     asked = site.asked()
     # The call in flight is made again with its key; the one that was recorded is not.
-    assert len(first) == 4 and len(asked) == 1, (first, asked)
+    assert (len(first), len(asked)) == (4, 1), (first, asked)
     assert card(play)["verdict"] == "pass"
     assert results_of(play) == results_of(whole)
 
@@ -94,7 +95,8 @@ def test_lost_machine__is_missing_by_name(site: Site) -> None:
     assert card(play)["counts"]["missing"] == 2
     rows = [json.loads(line) for line in bundle(play)["results.jsonl"].splitlines()]
     missing = {row["case"] for row in rows if row["scores"]["exact"]["state"] == "missing"}
-    assert len(rows) == 4 and missing == {"c1", "c3"}
+    assert len(rows) == 4
+    assert missing == {"c1", "c3"}
     assert "c1" in ran["publish"].summary + bundle(play)["summary.md"].decode()
     site.asked()
     assert play.rerun("failed")["finish"].outputs["verdict"] == "pass"
@@ -145,7 +147,9 @@ def test_retryable_failure__is_mended_by_the_rerun(site: Site) -> None:
     play = site.push()
     ran = play.attempt()
     assert ran["finish"].outputs["exit-code"] == "2", ran["finish"].log
-    assert [one.result for name, one in ran.items() if name.startswith("shard")].count("failure") == 1
+    assert [one.result for name, one in ran.items() if name.startswith("shard")].count(
+        "failure"
+    ) == 1
     site.answers.status = {}
     site.asked()
     again = play.rerun("failed")
@@ -170,7 +174,8 @@ def test_measured_failure__is_never_rolled_again(site: Site, kind: str) -> None:
     site.answers.wrong, site.answers.status = set(), {}
     site.asked()
     again = play.rerun("failed")
-    assert "shard (0)" not in again and "shard (1)" not in again
+    assert "shard (0)" not in again
+    assert "shard (1)" not in again
     assert not site.asked()
     after = bundle(play)
     assert after["results.jsonl"] == before["results.jsonl"]
@@ -205,7 +210,8 @@ def test_rerun_of_all_jobs__the_old_files_are_still_listed(site: Site) -> None:
     assert ran["finish"].outputs["verdict"] == "pass", ran["finish"].log
     assert sum(site.asked().values()) == 5
     files = [name for name in bundle(play) if name.startswith("results/")]
-    assert files and all(".attempt-2." in name for name in files)
+    assert files
+    assert all(".attempt-2." in name for name in files)
 
 
 def test_rerun_of_all_jobs__the_same_plan(site: Site) -> None:
@@ -247,7 +253,9 @@ def test_names__are_the_producers(site: Site) -> None:
 
 @pytest.mark.parametrize("kind", ["plan", "shard", "scorecard"])
 @pytest.mark.parametrize("reserved", [True, False])
-def test_upload__is_tried_again_under_another_name(site: Site, kind: str, *, reserved: bool) -> None:
+def test_upload__is_tried_again_under_another_name(
+    site: Site, kind: str, *, reserved: bool
+) -> None:
     """C-09, P-06: a name that is taken, or reserved by an upload that failed, is no loss."""
 
     def hinder() -> None:
@@ -310,7 +318,12 @@ def test_time_budget__stops_between_batches_and_carries_on(site: Site) -> None:
 
 def test_time_budget__while_calls_take_long(site: Site) -> None:
     """C-10: the first calls use the budget up; the rest is left for the re-run."""
-    site.answers.reply = lambda asked: (time.sleep(0.3), (200, {"answer": asked.question.upper()}))[1]  # type: ignore[func-returns-value]
+
+    def slowly(asked: Asked) -> tuple[int, Any]:
+        time.sleep(0.3)
+        return 200, {"answer": asked.question.upper()}
+
+    site.answers.reply = slowly
     site.change(batch=1)
     play = site.push(**{"time-budget": "400ms", "shards": "1"})
     ran = play.attempt()

@@ -31,7 +31,9 @@ MOMENTS = ("rename results.jsonl", "rename scorecard.json", "rename summary.md",
 
 
 @pytest.mark.parametrize("machine", ["kept", "lost"])
-def test_finish__killed_while_it_merges_and_renders(site: Site, tmp_path: Path, machine: str) -> None:
+def test_finish__killed_while_it_merges_and_renders(
+    site: Site, tmp_path: Path, machine: str
+) -> None:
     """C-15, C-16, C-18, C-19: before each file that a reader would look at; what is decided is the same."""
     found = points(site, tmp_path / "points")
     chosen = [name for name in MOMENTS if name in found]
@@ -130,7 +132,8 @@ def test_comment__that_failed_is_posted_by_the_rerun(site: Site) -> None:
     before = bundle(play)
     again = play.rerun("failed")
     assert set(again) == {"publish"}
-    assert len(site.comments) == 1 and "pass" in site.comments[0]
+    assert len(site.comments) == 1
+    assert "pass" in site.comments[0]
     assert bundle(play) == before
     assert again["publish"].outputs == ran["publish"].outputs
 

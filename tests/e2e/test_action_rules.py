@@ -46,7 +46,9 @@ def lower_gates(site: Site) -> None:
 
 
 def drop_gates(site: Site) -> None:
-    site.suite.config["gates"] = [{"id": "speed", "metric": "latency_ms", "stat": "p50", "max": 60000}]
+    site.suite.config["gates"] = [
+        {"id": "speed", "metric": "latency_ms", "stat": "p50", "max": 60000}
+    ]
 
 
 def lax_judge(site: Site) -> None:
@@ -77,7 +79,8 @@ def shallow(site: Site, play: Play) -> None:
     )
     address = f"{site.github.server_url}/{site.github.repository.name}"
     subprocess.run(
-        ["git", "-C", str(clone), "config", f"url.file://{site.checkout}.insteadOf", address], check=True
+        ["git", "-C", str(clone), "config", f"url.file://{site.checkout}.insteadOf", address],
+        check=True,
     )
     play.checkout = clone
 

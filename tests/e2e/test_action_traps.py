@@ -120,13 +120,15 @@ def test_trap__has_tests_that_carry_its_number(trap: int) -> None:
 def uploads() -> list[dict[str, Any]]:
     """Every upload step of the action, of our workflows and of the starters."""
     files = [ROOT / "action.yml", *(ROOT / ".github/workflows").glob("*.yml")]
-    files += [path for path in (ROOT / "templates").rglob("*.yml")]
+    files += list((ROOT / "templates").rglob("*.yml"))
     found: list[dict[str, Any]] = []
     for path in files:
         whole = yaml.safe_load(path.read_bytes())
         jobs = whole.get("jobs", {}).values() if "jobs" in whole else [whole.get("runs", {})]
         for job in jobs:
-            found += [one for one in job.get("steps", []) if "upload-artifact" in one.get("uses", "")]
+            found += [
+                one for one in job.get("steps", []) if "upload-artifact" in one.get("uses", "")
+            ]
     return found
 
 
@@ -142,7 +144,8 @@ def test_uploads__overwrite_nothing() -> None:
     for step in uploads():
         assert "overwrite" not in step["with"], step
     text = (ROOT / "action.yml").read_text("utf-8")
-    assert "download-artifact" not in text and "merge-multiple" not in text
+    assert "download-artifact" not in text
+    assert "merge-multiple" not in text
 
 
 def test_folders__are_not_hidden(site: Site) -> None:

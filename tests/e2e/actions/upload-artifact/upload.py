@@ -55,7 +55,9 @@ def content(source: Path, *, archive: bool) -> bytes:
     files = [source] if source.is_file() else sorted(p for p in source.rglob("*") if p.is_file())
     root = source.parent if source.is_file() else source
     # Hidden files are left out, as the real action does by default.
-    files = [p for p in files if not any(part.startswith(".") for part in p.relative_to(root).parts)]
+    files = [
+        p for p in files if not any(part.startswith(".") for part in p.relative_to(root).parts)
+    ]
     if not files:
         if os.environ["MISSING"] == "error":
             sys.exit(f"no files were found in {source}")
