@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from releasecheck.drivers.github.artifacts import LARGEST
 from releasecheck.drivers.github.errors import ZipRefused
-from releasecheck.drivers.github.zips import ZipLimits, unpack
+from releasecheck.drivers.github.zips import BUNDLE_LIMITS, DEFAULT_LIMITS, ZipLimits, unpack
 
 
 def written(path: Path, *entries: tuple[str | zipfile.ZipInfo, bytes]) -> Path:
@@ -152,6 +153,17 @@ def test_unpack__sizes(tmp_path: Path) -> None:
     assert "at most 500" in refused(archive, limits=ZipLimits(entry_bytes=500))
     assert "more than 1000" in refused(archive, limits=ZipLimits(total_bytes=1000))
     unpack(archive, tmp_path / "into", limits=ZipLimits(entry_bytes=600, total_bytes=1200))
+
+
+def test_bundle_limits__hold_the_largest_matrix() -> None:
+    """Issue 3: 256 shards of 4,000 cases; measured with the shortest answers, a case takes 1,288 bytes of a bundle.
+
+    What `finish` writes must be read by `publish`; 610 of them are in results, 330 in `results.jsonl`.
+    """
+    cases = 256 * 4000
+    assert BUNDLE_LIMITS.total_bytes > 4 * 1288 * cases > DEFAULT_LIMITS.total_bytes
+    assert BUNDLE_LIMITS.entry_bytes > 4 * 330 * cases > DEFAULT_LIMITS.entry_bytes
+    assert 4 * 158 * cases < LARGEST, "158 bytes of its archive"
 
 
 def test_unpack__a_size_that_lies(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from releasecheck.canonical import Json
     from releasecheck.drivers.github.rest import Downloaded, GitHubClient
 
-LARGEST: Final = 512 * 2**20
+LARGEST: Final = 2048 * 2**20
 """Bytes of an archive that are read unless the caller says otherwise."""
 _DIGEST: Final = re.compile("sha256:[0-9a-f]{64}")
 N = TypeVar("N", bound=ArtifactName, covariant=True)  # noqa: PLC0105 - a short name reads better

@@ -22,6 +22,7 @@ from releasecheck.drivers.github.names import BaselineName, ScorecardName, parse
 from releasecheck.drivers.github.refusals import RefusalLog
 from releasecheck.drivers.github.releases import Bundled, fetch_asset, list_bundled
 from releasecheck.drivers.github.wanted import DEFAULT
+from releasecheck.drivers.github.zips import BUNDLE_LIMITS
 from releasecheck.errors import Untrusted
 from releasecheck.pipeline.baselines import PROMOTION, has_baseline, read_whole_baseline
 
@@ -226,7 +227,7 @@ class _Search:
         try:
             fetched = fetch(
                 self.client, self.wanted.repository, artifact, self.into,
-                max_bytes=self.limits.bytes,
+                max_bytes=self.limits.bytes, limits=BUNDLE_LIMITS,
             )  # fmt: skip
         except ArtifactExpired as error:
             return Unfit("expired", str(error))

@@ -15,6 +15,7 @@ from releasecheck.drivers.github.names import (
     ShardName,
     parse,
 )
+from releasecheck.drivers.github.zips import BUNDLE_LIMITS, DEFAULT_LIMITS, ZipLimits
 from releasecheck.errors import InfrastructureError, Untrusted
 from releasecheck.pipeline.folders import LEDGER_FILE, OURS
 
@@ -108,7 +109,7 @@ class RunArtifacts:
             ZipRefused, DigestMismatch: an archive is not what `finish` uploads.
         """
         found = choose(self.listed, ScorecardName, suite=plan.suite, plan=plan.plan)
-        return [self._fetch(one, _is_bundle_file) for one in found]
+        return [self._fetch(one, _is_bundle_file, BUNDLE_LIMITS) for one in found]
 
     def bundle(self, name: str) -> Path:
         """The bundle that `finish` uploaded under exactly this name.
@@ -123,7 +124,8 @@ class RunArtifacts:
         ]
         if not found:
             self._missing(f"the scorecard {quoted(name, 150)!r}")
-        return self._fetch(max(found, key=lambda one: one.artifact.id), _is_bundle_file)
+        newest = max(found, key=lambda one: one.artifact.id)
+        return self._fetch(newest, _is_bundle_file, BUNDLE_LIMITS)
 
     def page_url(self, server_url: str, scorecard: str) -> str | None:
         """Where the uploaded page of a scorecard opens; None when it was not uploaded."""
@@ -134,11 +136,14 @@ class RunArtifacts:
                 )
         return None
 
-    def _fetch(self, found: Found[N], allowed: Callable[[str], bool]) -> Path:
+    def _fetch(
+        self, found: Found[N], allowed: Callable[[str], bool], limits: ZipLimits = DEFAULT_LIMITS
+    ) -> Path:
         try:
             return fetch(
-                self.client, self.repository, found.artifact, self.into, allowed=allowed
-            ).folder
+                self.client, self.repository, found.artifact, self.into,
+                allowed=allowed, limits=limits,
+            ).folder  # fmt: skip
         except ArtifactExpired as error:
             raise ArtifactMissing(str(error)) from None
 
@@ -173,9 +178,16 @@ def _is_bundle_file(name: str) -> bool:
 
 
 def check_plan_is(
-    name: PlanName, *, suite: str, plan_digest: str, run_id: str, workflow_run: int
+    name: PlanName, *, suite: str, plan_digest: str, run_id: str, workflow_run: int | None
 ) -> None:
     """Refuse a plan that is not what its artifact's name and this run say.
+
+    Args:
+        name: Of the artifact.
+        suite: As the plan says, like the other two.
+        plan_digest: Of it.
+        run_id: An adopted plan has that of the untrusted run.
+        workflow_run: Whose plan it must be; None for an adopted one.
 
     Raises:
         Untrusted: naming what differs.
@@ -186,6 +198,6 @@ def check_plan_is(
             f"the artifact {name} holds the plan {plan12} of the suite {suite}; it was exchanged"
         )
         raise Untrusted(message)
-    if run_id != f"rc-{plan12}-{workflow_run}":
+    if workflow_run is not None and run_id != f"rc-{plan12}-{workflow_run}":
         message = f"the artifact {name} holds a plan of the run {run_id[:80]}, and this is workflow run {workflow_run}"
         raise Untrusted(message)

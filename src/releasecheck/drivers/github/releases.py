@@ -11,7 +11,7 @@ from releasecheck.drivers.github.context import ForeignText
 from releasecheck.drivers.github.errors import BadAnswer, TooManyPages
 from releasecheck.drivers.github.found import FromRelease
 from releasecheck.drivers.github.rest import segment
-from releasecheck.drivers.github.zips import unpack
+from releasecheck.drivers.github.zips import BUNDLE_LIMITS, unpack
 from releasecheck.errors import DigestMismatch
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def fetch_asset(
         done = client.download(path, archive, max_bytes, accept="application/octet-stream")
         if one.digest is not None and done.digest != one.digest:
             raise DigestMismatch(one.what, found=done.digest, expected=one.digest)
-        unpack(archive, folder)
+        unpack(archive, folder, limits=BUNDLE_LIMITS)
     finally:
         archive.unlink(missing_ok=True)
     return folder, done.digest

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from releasecheck.canonical import JsonProblem, parse_json
 from releasecheck.drivers.github.artifacts import Artifact, Found, fetch
 from releasecheck.drivers.github.errors import ArtifactExpired, ZipRefused
+from releasecheck.drivers.github.zips import BUNDLE_LIMITS
 from releasecheck.errors import ReleaseCheckError, Untrusted
 from releasecheck.ledger.jsonl import LedgerReader
 from releasecheck.model.record import OutputRecord, ScoreRecord
@@ -129,9 +130,12 @@ class Reader:
     def _unpacked(self, artifact: Artifact) -> Path | None:
         """Its files; None when it is no archive that an honest program made."""
         try:
-            return fetch(self._client, self._repository, artifact, self._into).folder
+            found = fetch(
+                self._client, self._repository, artifact, self._into, limits=BUNDLE_LIMITS
+            )
         except (ZipRefused, Untrusted):
             return None
+        return found.folder
 
 
 def _card(folder: Path, name: ScorecardName) -> Card | None:
