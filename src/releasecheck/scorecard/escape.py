@@ -104,13 +104,23 @@ def markdown_value(value: object) -> object:
     return value
 
 
+# The runner of GitHub takes commands out of a log: `::name::` at the start of a line, `##[name]` anywhere. It
+# compares texts by the rules of a language, which skip what cannot be seen: a variation selector between
+# two colons hides the command from us, not from it.
+_AT_START: Final = re.compile(r"^([^\x21-\x7e]*:)(?=[^\x20-\x7e]*:)")
+_ANYWHERE: Final = re.compile(r"(#[^\x20-\x7e]*#[^\x20-\x7e]*)\[")
+
+
+def no_command(line: str) -> str:
+    """One line of a build log without a workflow command: a space stands in each that it held (trap 15)."""
+    return _ANYWHERE.sub(r"\1 [", _AT_START.sub(r"\1 ", line))
+
+
 def terminal_line(text: str) -> str:
     """One line for a terminal or a build log; never a control sequence, never a workflow command."""
-    line = one_line(text).replace("##[", "# #[")
-    head = line.lstrip()
-    return line.replace("::", ": :", 1) if head.startswith("::") else line
+    return no_command(one_line(text))
 
 
 def terminal_block(text: str, prefix: str = "  | ") -> str:
     """Lines for a terminal or a build log, each behind `prefix`, which must not be blank."""
-    return "\n".join(prefix + one_line(line).replace("##[", "# #[") for line in text.split("\n"))
+    return "\n".join(no_command(prefix + one_line(line)) for line in text.split("\n"))

@@ -167,3 +167,13 @@ def test_terminal__obeys_nothing(text: str) -> None:
         assert "\x1b" not in shown
         assert "\r" not in shown
     assert "\n" not in terminal_line(text)
+
+
+@pytest.mark.parametrize("hidden", ["", "\ufe0f", "\u034f", "\u200b", "\u00ad"], ids=ascii)
+def test_terminal__obeys_no_command_with_what_cannot_be_seen_in_it(hidden: str) -> None:
+    """Trap 15: the runner's comparison skips such characters, so a line holds a command without showing it."""
+    start, anywhere = f"{hidden}:{hidden}:add-mask::x", f"said #{hidden}#{hidden}[error]x"
+    for shown in (terminal_line(start), terminal_line(anywhere), terminal_block(anywhere)):
+        skipped = "".join(c for c in shown if c not in "\ufe0f\u034f\u200b\u00ad")
+        assert not skipped.lstrip().startswith("::")
+        assert "##[" not in skipped

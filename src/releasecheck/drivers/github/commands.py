@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from releasecheck.canonical import clean_text
 from releasecheck.drivers.github.errors import OutputRefused
+from releasecheck.scorecard.escape import no_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,10 +35,6 @@ SUMMARY_LIMIT: Final = 900 * 1024
 OUTPUT_LIMIT: Final = 1_000_000
 """Bytes of a job's outputs as GitHub counts them, in UTF-16 (P-08)."""
 
-# The runner compares texts by the rules of a language, which skip what cannot be seen: a zero-width
-# character between two colons hides the command from us, not from it.
-_AT_START: Final = re.compile(r"^([^\x21-\x7e]*:)(?=[^\x20-\x7e]*:)")
-_ANYWHERE: Final = re.compile(r"(#[^\x20-\x7e]*#[^\x20-\x7e]*)\[")
 _KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,99}")
 
 
@@ -66,7 +63,7 @@ def log_text(text: str, longest: int = LONGEST_LINE) -> str:
 def _harmless(line: str, longest: int) -> str:
     more = len(line) - longest
     shown = _visible(line[:longest], keep="\t")
-    shown = _ANYWHERE.sub(r"\1 [", _AT_START.sub(r"\1 ", shown))
+    shown = no_command(shown)
     return f"{shown} ... and {more} more characters" if more > 0 else shown
 
 
