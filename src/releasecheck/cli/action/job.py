@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from releasecheck.cli.output import say
 from releasecheck.drivers.github.commands import mask, write_outputs
 from releasecheck.drivers.github.context import read_context
 from releasecheck.drivers.github.dotenv import read_dotenv
@@ -19,7 +20,7 @@ from releasecheck.drivers.local.world import local_world
 from releasecheck.errors import EnvironmentMissing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from releasecheck.drivers.github.context import GitHubContext
     from releasecheck.drivers.github.inputs import Inputs
@@ -31,6 +32,20 @@ RUNNERS_OWN: Final = (
     "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_URL",
 )  # fmt: skip
 """What a target or judge could change the job with; none of them is handed on to one."""
+
+
+WORTH_A_LINE_S: Final = 10.0
+"""Whoever waits longer says so: a log that stands still looks like a job that hangs."""
+
+
+def waited(seconds: float, sleep: Callable[[float], None] = time.sleep) -> None:
+    """Wait for GitHub, and say it where it takes long."""
+    if seconds >= WORTH_A_LINE_S:
+        say(
+            f"waiting {seconds:.0f} s before GitHub is asked again: it limits requests, or did not answer"
+        )
+        sys.stdout.flush()
+    sleep(seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +71,7 @@ class Job:
         if not self.token:
             raise EnvironmentMissing(("GITHUB_TOKEN",), (), "pass `github-token` to the action")
         return GitHubClient(
-            self.context.api_url, self.token, clock=self.world.clock, sleep=time.sleep,
+            self.context.api_url, self.token, clock=self.world.clock, sleep=waited,
             environment=self.world.environment,
         )  # fmt: skip
 
