@@ -6,9 +6,19 @@
 # Writes  `exit-code` to GITHUB_OUTPUT, after everything that the stage itself wrote there
 set -uo pipefail
 
-code=0
 # -I: neither the working directory nor PYTHON* variables of the caller can put other modules in our place.
-"$RC_VENV_PYTHON" -I -X utf8 -m releasecheck action "$RC_STAGE" || code=$?
+"$RC_VENV_PYTHON" -I -X utf8 -m releasecheck action "$RC_STAGE" &
+child=$!
+# A cancelled job's signal reaches this shell alone. Passed on, it lets calls in flight answer and closes the
+# ledger; SIGTERM, because a shell lets what it runs in the background ignore SIGINT.
+trap 'kill -TERM "$child" 2>/dev/null' INT TERM
+code=0
+wait "$child" || code=$?
+# A signal ends `wait`, not the child.
+while kill -0 "$child" 2>/dev/null; do
+  code=0
+  wait "$child" || code=$?
+done
 case "$code" in
   0 | 1 | 2 | 3 | 4 | 5 | 130) ;;
   *)
