@@ -7,14 +7,10 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.acting import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SLOW = """\
 #!{python} -I
@@ -29,10 +25,10 @@ time.sleep(60)
 
 
 @pytest.fixture
-def output(tmp_path: Path) -> Iterator[Path]:
+def output(tmp_path: Path) -> Path:
     path = tmp_path / "output"
     path.touch()
-    yield path
+    return path
 
 
 @pytest.mark.skipif(os.name == "nt", reason="runners on Windows send no signals")
