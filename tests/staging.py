@@ -8,6 +8,7 @@ interpreter is another one, which asks a launcher that has paid for the imports.
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
@@ -45,6 +46,9 @@ with socket.socket(socket.AF_UNIX) as line:
     asked = dict(argv=sys.argv[1:], cwd=os.getcwd(), env=dict(os.environ))
     line.sendall(json.dumps(asked).encode() + b"\\n")
     with line.makefile("rb") as answer:
+        pid = int(answer.readline())
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda found, _: os.kill(pid, found))
         said = json.loads(answer.read())
 os.write(1, said["out"].encode())
 os.write(2, said["err"].encode())
@@ -191,6 +195,8 @@ class Interpreter:
         self.program = program
         self.path = folder / "python"
         self.fate = Fate()
+        self.shell: int | None = None
+        """Of the step under way."""
         address = folder / "line"
         self._server = socket.socket(socket.AF_UNIX)
         self._server.bind(str(address))
@@ -209,22 +215,25 @@ class Interpreter:
             with line, line.makefile("rb") as file:
                 asked = json.loads(file.readline())
                 try:
-                    said = self._run(asked)
+                    said = self._run(asked, line)
                 except Exception as error:  # noqa: BLE001 - shows where the test looks: in the job's log
                     said = {"code": 70, "out": "", "err": f"no process: {error!r}"}
                 line.sendall(json.dumps(said).encode())
 
-    def _run(self, asked: dict[str, Any]) -> dict[str, Any]:
+    def _run(self, asked: dict[str, Any], line: socket.socket) -> dict[str, Any]:
         fate, argv = self.fate, asked["argv"]
         if argv[: len(ASKED)] != ASKED:
+            line.sendall(b"0\n")
             return {"code": 70, "out": "", "err": f"the interpreter was called with {argv}"}
         running = self.program.start(
             *argv[len(ASKED) :], cwd=Path(asked["cwd"]), env=asked["env"], fault=fate.fault
         )
+        line.sendall(f"{running.pid}\n".encode())
         if fate.meanwhile is not None:
             fate.meanwhile(running)
         if fate.cancel and fate.fault is None:
-            running.signal(signal.SIGINT)
+            assert self.shell is not None
+            os.kill(self.shell, signal.SIGINT)  # a runner signals the step's shell, and nobody else
         code = self.program.code_of(running, 120)
         # An id of a process is never used again: the client must not seem to be the one that was killed.
         out, err = (path.read_text("utf-8") for path in (running.out, running.err))
@@ -495,13 +504,15 @@ class _Stage:
     ) -> str:
         output = self.folder / "output"
         output.write_bytes(b"")
-        done = subprocess.run(
-            command, cwd=cwd, env={**self.base, **environment}, check=False,
-            capture_output=True, timeout=180,
+        process = subprocess.Popen(
+            command, cwd=cwd, env={**self.base, **environment},
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
-        made.log = done.stdout.decode("utf-8", "replace") + done.stderr.decode("utf-8", "replace")
+        self.play.interpreter.shell = process.pid
+        out, err = process.communicate(timeout=180)
+        made.log = out.decode("utf-8", "replace") + err.decode("utf-8", "replace")
         made.outputs |= outputs_in(output.read_text("utf-8"))
-        failed = done.returncode != 0
+        failed = process.returncode != 0
         for one in commands_in(made.log):
             match one.name:
                 case "add-mask":

@@ -58,6 +58,7 @@ def kill_after(site: Site, count: int) -> Fate:
     return Fate(meanwhile=meanwhile)
 
 
+@pytest.mark.timeout(300)
 def test_killed_shard__uploads_and_the_rerun_asks_the_rest(site: Site) -> None:
     """Trap 9, C-04 to C-08: what was on record is uploaded all the same, and never asked again."""
     whole = site.push()

@@ -40,6 +40,7 @@ def said(play: Play) -> str:
     return logs + bundle(play)["summary.md"].decode() + play.jobs["publish"].summary
 
 
+@pytest.mark.timeout(300)
 def test_baseline__is_the_last_passing_run(site: Site) -> None:
     """Trap 23, G-21: compared case by case, and what it was compared with is named."""
     first = with_history(site)
@@ -132,6 +133,7 @@ def test_baseline__is_kept_in_the_plan(site: Site) -> None:
     assert gate(play)["compared"] == 4
 
 
+@pytest.mark.timeout(300)
 def test_baseline__interface_fails_is_no_answer(site: Site) -> None:
     """Trap 24: who cannot ask has not been told that there is none."""
     with_history(site, "bootstrap")

@@ -31,6 +31,7 @@ MOMENTS = ("rename results.jsonl", "rename scorecard.json", "rename summary.md",
 
 
 @pytest.mark.parametrize("machine", ["kept", "lost"])
+@pytest.mark.timeout(300)
 def test_finish__killed_while_it_merges_and_renders(
     site: Site, tmp_path: Path, machine: str
 ) -> None:
