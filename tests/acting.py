@@ -53,13 +53,13 @@ class Acted:
 
     def names(self) -> list[str]:
         """Names of the artifacts that were uploaded whole."""
-        return sorted(
-            path.stem for path in self.artifacts.glob("*/*/*.zip") if path.stat().st_size
-        )
+        return sorted(path.stem for path in self.artifacts.glob("*/*/*.zip") if path.stat().st_size)
 
     def job(self, name: str) -> str:
         """The log lines of one job."""
-        return "\n".join(line for line in self.log.splitlines() if re.match(rf"\[[^\]]*\b{name}\b", line))
+        return "\n".join(
+            line for line in self.log.splitlines() if re.match(rf"\[[^\]]*\b{name}\b", line)
+        )
 
 
 @dataclass
@@ -81,7 +81,11 @@ class Repository:
         there = self.github.repository
         files = self.git("ls-files", "-z").split("\0")
         made = there.commit(
-            {name: (self.folder / name).read_bytes() for name in files if name},
+            {
+                name: (self.folder / name).read_bytes()
+                for name in files
+                if (self.folder / name).is_file()
+            },
             parents=self.git("log", "-1", "--format=%P").split(),
         )
         there.commits[sha] = replace(there.commits.pop(made), sha=sha)

@@ -44,8 +44,8 @@ def carry_out(job: Job) -> int:
             name = ScorecardName(planned.name.suite, planned.name.plan, job.context.run_attempt)
             _tell_bundle(job, out, name)
             job.tell(run_id=plan.run_id, plan_digest=plan.plan_digest)
-            results = planned.artifacts.shards(planned.name)
-            earlier = planned.artifacts.bundles(planned.name)
+            results = planned.shards()
+            earlier = planned.bundles(results)
         results += [bundle / "results" for bundle in earlier if (bundle / "results").is_dir()]
         shutil.rmtree(out, ignore_errors=True)
         _adopt_decision(earlier, out, job)

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from releasecheck.cli.output import say
+from releasecheck.config import load_suite
+from releasecheck.drivers.github.artifacts import choose
 from releasecheck.drivers.github.fetching import RunArtifacts, check_plan_is
-from releasecheck.pipeline.folders import open_plan
+from releasecheck.drivers.github.names import ScorecardName, ShardName, parse
+from releasecheck.errors import Untrusted
+from releasecheck.pipeline.folders import LEDGER_FILE, open_plan
 
 if TYPE_CHECKING:
     from releasecheck.cli.action.job import Job
@@ -22,6 +28,67 @@ class PlannedRun:
     name: PlanName
     folder: PlanFolder
     artifacts: RunArtifacts
+    attempt: int
+    """Of this job."""
+
+    def shards(self, index: int | None = None) -> list[Path]:
+        """Folders with what shards recorded.
+
+        What a target starts can write into its shard's folder, and with some skill upload under other
+        names: a shard speaks for itself alone, and nobody for an attempt that did not begin (G-26).
+
+        Raises:
+            ArtifactMissing, ZipRefused, DigestMismatch: as `RunArtifacts.shards`.
+            Untrusted: an artifact holds what its job does not write, or is of an attempt to come.
+        """
+        self._check_attempts(ShardName, self.attempt)
+        found = self.artifacts.shards(self.name, index)
+        names = {str(one.id): one.name for one in self.artifacts.listed}
+        for folder in found:
+            named = parse(names[folder.name])
+            for path in folder.rglob("*.jsonl"):
+                match = LEDGER_FILE.fullmatch(path.name)
+                told = None if match is None or match[1] is None else int(match[1])
+                if not isinstance(named, ShardName) or told != named.index:
+                    message = (
+                        f"the artifact {named} holds {path.name}, which its shard does not write"
+                    )
+                    raise Untrusted(message)
+        return found
+
+    def bundles(self, shards: list[Path]) -> list[Path]:
+        """What earlier attempts of `finish` uploaded, and other jobs of this one that decided the same.
+
+        Shards of this very attempt could still upload under that name, so such a bundle may add no record
+        to those of `shards`.
+
+        Raises:
+            ArtifactMissing, ZipRefused, DigestMismatch: as `RunArtifacts.bundles`.
+            Untrusted: there is one of an attempt to come.
+        """
+        self._check_attempts(ScorecardName, self.attempt)
+        names = {str(one.id): one.name for one in self.artifacts.listed}
+        recorded = {path.name for folder in shards for path in folder.rglob("*.jsonl")}
+        kept = []
+        for folder in self.artifacts.bundles(self.name):
+            named = parse(names[folder.name])
+            more = {path.name for path in (folder / "results").glob("*.jsonl")} - recorded
+            if (isinstance(named, ScorecardName) and named.attempt < self.attempt) or not more:
+                kept.append(folder)
+            else:
+                say(
+                    f"{named} is of this very attempt and holds {min(more)}, which no shard uploaded; it is not read"
+                )
+        return kept
+
+    def _check_attempts(self, kind: type[ShardName | ScorecardName], newest: int) -> None:
+        for one in choose(self.artifacts.listed, kind, suite=self.name.suite, plan=self.name.plan):
+            if one.name.attempt > newest:
+                message = (
+                    f"the artifact {one.name} is there already, and this is attempt {self.attempt}: no job of "
+                    "this check has uploaded it. Find out who did; a run of all jobs anew starts without it"
+                )
+                raise Untrusted(message)
 
 
 def planned_by(job: Job, client: GitHubClient) -> PlannedRun:
@@ -34,13 +101,25 @@ def planned_by(job: Job, client: GitHubClient) -> PlannedRun:
     artifacts = RunArtifacts.of(
         client, job.context.repository, job.context.run_id, job.folder / "artifacts"
     )
-    found, folder = artifacts.plan(job.inputs.plan_artifact, None)
+    name = job.inputs.plan_artifact
+    # A name that got lost (trap 13) must not make the plan of another suite ours.
+    found, folder = artifacts.plan(name, configured_suite(job) if name is None else None)
     opened = open_plan(folder)
     plan = opened.plan
-    unique = job.context.run_id
-    if plan.adopted is None:
-        check_plan_is(
-            found.name, suite=plan.suite, plan_digest=plan.plan_digest, run_id=plan.run_id,
-            workflow_run=unique,
-        )  # fmt: skip
-    return PlannedRun(found.name, opened, artifacts)
+    check_plan_is(
+        found.name,
+        suite=plan.suite,
+        plan_digest=plan.plan_digest,
+        run_id=plan.run_id,
+        workflow_run=job.context.run_id if plan.adopted is None else None,
+    )
+    return PlannedRun(found.name, opened, artifacts, job.context.run_attempt)
+
+
+def configured_suite(job: Job) -> str:
+    """The suite that the config in the checkout names.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
+    return load_suite(Path(job.inputs.config), job.inputs.profile).suite.suite

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from releasecheck.drivers.github.context import MergeGroup, PullRequest
-from releasecheck.drivers.github.tree import files_at
+from releasecheck.drivers.github.tree import files_at, not_read_at
 from releasecheck.errors import UsageError
 from releasecheck.pipeline.policy import PolicySource
 
@@ -28,21 +28,23 @@ class Place:
 
 
 def place_of(job: Job, config: Path) -> Place:
-    """Where the config is in the repository.
+    """Where the config is in the repository, as the workflow names it.
+
+    Links are not followed: a change that puts one in the way would choose where its own rules are found.
 
     Raises:
         UsageError: it lies outside of the checkout.
     """
-    workspace = job.context.workspace.resolve()
-    path = Path(os.path.normpath(job.world.cwd / config))
-    try:
-        folder = path.parent.resolve().relative_to(workspace).as_posix()
-    except ValueError:
-        message = (
-            f"{config}: this lies outside of the checkout {workspace}; give a path below it"
-        )
-        raise UsageError(message) from None
-    return Place(folder, path.name)
+    workspace = Path(os.path.normpath(job.context.workspace))
+    named = workspace / job.inputs.working_directory
+    # The system tells a process where links have led it.
+    start = named if named.resolve() == job.world.cwd.resolve() else job.world.cwd
+    path = Path(os.path.normpath(start / config))
+    for parent, root in ((path.parent, workspace), (path.parent.resolve(), workspace.resolve())):
+        if parent.is_relative_to(root):
+            return Place(parent.relative_to(root).as_posix(), path.name)
+    message = f"{config}: this lies outside of the checkout {workspace}; give a path below it"
+    raise UsageError(message)
 
 
 def in_tree(job: Job, tree: Path, path: Path) -> Path:
@@ -72,8 +74,25 @@ def policy_of(job: Job, config: Path) -> tuple[PolicySource | None, Path | None]
     place = place_of(job, config)
     there = tree / place.folder / place.name
     if not there.is_file():
+        _check_absent(job, base, place)
         return PolicySource(config, base, introduced=True), tree
     return PolicySource(there, base, mode=job.inputs.policy), tree
+
+
+def _check_absent(job: Job, commit: str, place: Place) -> None:
+    """Refuse a config that is at a commit in a way that is not read: it is not one that was never there.
+
+    Raises:
+        UsageError: a link or a submodule stands in its place or above it.
+    """
+    path = (PurePosixPath(place.folder) / place.name).as_posix()
+    odd = not_read_at(job.context.workspace, commit, path, job.world.environment)
+    if odd is not None:
+        message = (
+            f"{path}: at the base commit {commit[:12]} {odd}, so the rules of this change cannot be read there; "
+            "let the workflow name the config by the path that it really has"
+        )
+        raise UsageError(message)
 
 
 def policy_root_of(job: Job, plan: Plan) -> Path | None:

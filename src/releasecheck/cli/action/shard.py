@@ -38,7 +38,7 @@ def carry_out(job: Job) -> int:
         )
         # Told before anything is asked: whatever ends this process, what is on disk by then is uploaded.
         job.tell(artifact_name=str(name), artifact_path=str(results))
-        earlier = planned.artifacts.shards(planned.name, inputs.index)
+        earlier = planned.shards(inputs.index)
         if inputs.judges == "only" and inputs.adopt_run is not None:
             earlier += _adopted(job, planned.folder.plan.suite, inputs.index)
     world = replace(job.world, policy_root=policy_root_of(job, planned.folder.plan))

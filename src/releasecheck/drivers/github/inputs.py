@@ -34,6 +34,8 @@ class Inputs:
 
     config: str
     profile: str | None
+    working_directory: str
+    """As the workflow names it: where it leads is for the checkout to say."""
     shards: int | Literal["auto"] | None
     index: int | None
     mode: Mode | None
@@ -71,6 +73,7 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
     found = Inputs(
         config=reader.text("config") or "releasecheck.yaml",
         profile=reader.text("profile"),
+        working_directory=reader.text("working-directory") or ".",
         shards=reader.shards(),
         index=reader.whole("index", 0, 255),
         mode=reader.one_of("mode", _MODES, None),

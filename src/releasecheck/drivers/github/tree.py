@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from releasecheck.drivers.github.context import GitHubContext
 
 TIMEOUT_S: Final = 600
+_NOT_READ: Final = {b"120000 ": "a symbolic link", b"160000 ": "a submodule"}
 
 
 def files_at(
@@ -51,6 +52,25 @@ def files_at(
     with tempfile.TemporaryDirectory(prefix="releasecheck-index-") as folder:
         _write_files(git, commit, into.resolve(), Path(folder) / "index")
     return into
+
+
+def not_read_at(
+    workspace: Path, commit: str, path: str, environment: Mapping[str, str]
+) -> str | None:
+    """What stands in the place of a file, or above it, that `files_at` does not read; None: nothing does.
+
+    Raises:
+        InfrastructureError: git cannot tell.
+    """
+    git = _Git(workspace, environment)
+    parts = path.split("/")
+    for depth in range(1, len(parts) + 1):
+        part = "/".join(parts[:depth])
+        listed = _read(git, commit, "ls-tree", "-z", "--full-tree", commit, "--", part)
+        for mode, kind in _NOT_READ.items():
+            if listed.startswith(mode):
+                return f"{quoted(part, 200)} is {kind}"
+    return None
 
 
 def _write_files(git: _Git, commit: str, into: Path, index: Path) -> None:
