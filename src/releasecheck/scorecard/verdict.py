@@ -100,7 +100,10 @@ def _steps(scorecard: Scorecard) -> Iterator[str]:
         case "not_comparable":
             yield from _after_not_comparable(scorecard)
         case "bootstrap":
-            yield "Check this run by eye, then `releasecheck baseline promote` makes it the baseline of the next one."
+            yield (
+                "Check this run by eye, then `releasecheck baseline promote` makes it the baseline of the next one. "
+                "On GitHub a run of the default branch is promoted by itself."
+            )
         case "not_selected":
             yield "Choose cases that a gate looks at; this run decided nothing."
         case "pass":
@@ -145,8 +148,8 @@ def _after_not_comparable(scorecard: Scorecard) -> Iterator[str]:
         yield "Choose cases that a gate looks at; no gate has one in this plan."
     elif used is None:
         yield (
-            "Promote an accepted run with `releasecheck baseline promote`, or allow the first run without one by "
-            "`baseline: {on_missing: bootstrap}`."
+            "Promote an accepted run with `releasecheck baseline promote` (this one with `--accept REASON`), or allow "
+            "the first run without one by `baseline: {on_missing: bootstrap}`."
         )
     elif used.judges_changed:
         yield (

@@ -126,7 +126,10 @@ def test_find__run_at_the_base_itself(place: Place) -> None:
     """Yesterday's schedule of the same commit counts, but never the run that asks."""
     place.run(place.bundles["newer"], event="schedule")
     assert run_of(place.search(base=C)) == 1003
-    assert reasons(place.none(base=C, own_run=1003)) == {"itself": 1}
+    none = place.none(base=C, own_run=1003)
+    assert reasons(none) == {"itself": 1}
+    assert "no earlier run of " in none.why
+    assert "itself" not in none.why
 
 
 def test_find__other_suites_failed_beside_it(place: Place) -> None:

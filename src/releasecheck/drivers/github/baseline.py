@@ -284,7 +284,7 @@ class _Search:
 
     def _with_refused(self, why: str) -> str:
         refused = self.log.done()
-        said = f"; refused before it: {refused.summary}" if refused.total else ""
+        said = f"; refused before it: {refused.summary}" if refused.summary else ""
         notes = "".join(f"; {note}" for note in dict.fromkeys(self.notes))
         return f"{why}{said}{notes}"
 
@@ -389,11 +389,12 @@ class _Search:
                 f"{self.wanted.suite} renamed?"
             )
         refused = self.log.done()
-        if refused.total:
+        if refused.summary:
             parts.append(f"refused: {refused.summary}")
         else:
             which = ForeignText(self.wanted.workflow) if self.wanted.workflow else "any workflow"
-            parts.append(f"no run of {which} on {ForeignText(self.branch)} yet")
+            run = "earlier run" if refused.total else "run"
+            parts.append(f"no {run} of {which} on {ForeignText(self.branch)} yet")
         return "; ".join([*parts, *dict.fromkeys(self.notes)])
 
 

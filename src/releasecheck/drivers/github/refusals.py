@@ -101,8 +101,10 @@ class Refusals:
 
     @property
     def summary(self) -> str:
-        """`2 not at an ancestor of the base, 1 expired`; empty when nothing was refused."""
-        ordered = sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))
+        """`2 not at an ancestor of the base, 1 expired`; empty when no other run was refused."""
+        # That a run is no baseline of itself goes without saying, and reads like a fault of it.
+        others = (item for item in self.counts.items() if item[0] != "itself")
+        ordered = sorted(others, key=lambda item: (-item[1], item[0]))
         return ", ".join(f"{count} {WORDS[reason]}" for reason, count in ordered)
 
     def lines(self) -> tuple[str, ...]:
