@@ -89,8 +89,8 @@ def _check_plan_job(job: Job) -> None:
     said = job.inputs.plan_result
     if said is not None and said != "success":
         message = (
-            f"the plan job ended as {said!r}, so nothing that this check promised was compared; look at that "
-            "job first, then re-run the failed jobs"
+            f"the plan job ended as {said!r}, so nothing that this check promised was compared; its log "
+            "says why"
         )
         raise PlanFailed(message)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -12,7 +12,7 @@ from releasecheck.cli.output import say
 from releasecheck.drivers.github.names import PlanName
 from releasecheck.drivers.local.git import git_state
 from releasecheck.drivers.local.world import ci_context
-from releasecheck.errors import InfrastructureError
+from releasecheck.errors import ConfigError, InfrastructureError, Problem
 from releasecheck.pipeline.freezing import PlanRequest, make_plan
 from releasecheck.pipeline.policy import load_with
 from releasecheck.pipeline.preflight import check_parts
@@ -25,9 +25,43 @@ if TYPE_CHECKING:
 
 
 def carry_out(job: Job) -> int:
-    """Freeze the plan and tell its artifact, its matrix and its names."""
-    inputs, config = job.inputs, Path(job.inputs.config)
+    """Freeze the plan and tell its artifact, its matrix and its names.
+
+    Raises:
+        ConfigError: what is wrong; of the base commit's files it is said that they are those.
+    """
+    config = Path(job.inputs.config)
     source, tree = policy_of(job, config)
+    try:
+        return _plan(job, config, source, tree)
+    except ConfigError as error:
+        if source is None or tree is None:
+            raise
+        raise _at_the_base(error, source, tree) from error
+
+
+def _at_the_base(error: ConfigError, source: PolicySource, tree: Path) -> ConfigError:
+    """The same problems, with files of the base commit by their names there, and what can be done about them.
+
+    A pull request that repairs the file does not change them: nobody would find out from a temporary folder.
+    """
+    problems = [
+        replace(one, path=Path(one.path).relative_to(tree).as_posix())
+        if one.path is not None and Path(one.path).is_relative_to(tree)
+        else one
+        for one in error.problems
+    ]
+    if problems == list(error.problems):
+        return error
+    told = (
+        f"the base commit {(source.commit or '')[:12]} is wrong, and its rules apply to this change. Repair it on the "
+        "base branch; or repair it here, with `policy: head` in the workflow for this one change"
+    )
+    return ConfigError([Problem(told), *problems])
+
+
+def _plan(job: Job, config: Path, source: PolicySource | None, tree: Path | None) -> int:
+    inputs = job.inputs
     if inputs.status:
         _tell_pending(job, load_with(config, inputs.profile, source).suite.suite)
     baseline = _baseline(job, config, source, tree)

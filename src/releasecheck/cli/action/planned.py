@@ -91,15 +91,21 @@ class PlannedRun:
                 raise Untrusted(message)
 
 
-def planned_by(job: Job, client: GitHubClient) -> PlannedRun:
+def planned_by(job: Job, client: GitHubClient, *, alone: bool = False) -> PlannedRun:
     """Fetch the plan of this workflow run.
+
+    `alone`: nothing but the plan is looked at, where its name is known.
 
     Raises:
         ArtifactMissing: there is none.
         Untrusted: it is not this run's, or was changed.
     """
     artifacts = RunArtifacts.of(
-        client, job.context.repository, job.context.run_id, job.folder / "artifacts"
+        client,
+        job.context.repository,
+        job.context.run_id,
+        job.folder / "artifacts",
+        job.inputs.plan_artifact if alone else None,
     )
     name = job.inputs.plan_artifact
     # A name that got lost (trap 13) must not make the plan of another suite ours.

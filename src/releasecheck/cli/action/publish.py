@@ -51,6 +51,7 @@ def carry_out(job: Job) -> int:
                 config_folder=place_of(job, Path(inputs.config)).folder,
                 scorecard_url=url,
                 comment=inputs.comment,
+                comment_author=inputs.comment_author,
                 pull_request=inputs.pull_request,
                 badge_branch=inputs.badge_branch,
                 status=inputs.status,

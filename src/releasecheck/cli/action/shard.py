@@ -30,7 +30,8 @@ def carry_out(job: Job) -> int:
         message = "the stage shard needs the input `index`: which shard, from 0"
         raise UsageError(message)
     with job.client() as client:
-        planned = planned_by(job, client)
+        # In the first attempt there is nothing to carry on from.
+        planned = planned_by(job, client, alone=job.context.run_attempt == 1)
         results = job.folder / "results"
         results.mkdir()
         name = ShardName(

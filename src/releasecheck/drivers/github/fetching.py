@@ -48,13 +48,21 @@ class RunArtifacts:
     into: Path
 
     @classmethod
-    def of(cls, client: GitHubClient, repository: str, run_id: int, into: Path) -> RunArtifacts:
-        """List them.
+    def of(
+        cls,
+        client: GitHubClient,
+        repository: str,
+        run_id: int,
+        into: Path,
+        name: str | None = None,
+    ) -> RunArtifacts:
+        """List them, or only those of one name: a run of 256 shards has many, and a token few requests.
 
         Raises:
             GitHubError: they cannot be listed.
         """
-        return cls(client, repository, run_id, list_artifacts(client, repository, run_id), into)
+        listed = list_artifacts(client, repository, run_id, name)
+        return cls(client, repository, run_id, listed, into)
 
     def plan(self, name: str | None, suite: str | None) -> tuple[Found[PlanName], Path]:
         """The plan of this run, unpacked.

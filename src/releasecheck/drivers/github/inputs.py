@@ -53,6 +53,8 @@ class Inputs:
     """What `needs.plan.result` said, where the workflow tells it."""
     scorecard_artifact: str | None
     comment: bool
+    comment_author: str | None
+    """Login whose comment is ours, for tokens of apps, which cannot be asked who they are."""
     badge_branch: str | None
     attest: bool
     status: bool
@@ -88,6 +90,7 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
         plan_result=reader.text("plan-result"),
         scorecard_artifact=reader.text("scorecard-artifact"),
         comment=reader.yes_no("comment", default=True),
+        comment_author=reader.text("comment-author"),
         badge_branch=reader.text("badge-branch"),
         attest=reader.yes_no("attest", default=False),
         status=reader.yes_no("status", default=False),
