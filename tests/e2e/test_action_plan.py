@@ -52,6 +52,26 @@ def test_plan__config_is_wrong(site: Site) -> None:
     assert not site.asked()
 
 
+def test_plan__config_of_the_base_is_wrong(site: Site) -> None:
+    """A change that repairs it learns where the mistake is, and how the repair gets in."""
+    config = site.checkout / "releasecheck.yaml"
+    right = config.read_text(encoding="utf-8")
+    config.write_text(right.replace("judges", "judgez"), encoding="utf-8")
+    base = site.repository.commit()
+    config.write_text(right, encoding="utf-8")
+    site.repository.commit()
+    play = site.pull(base)
+    ran = play.attempt()
+    log = ran["plan"].log
+    assert ran["plan"].steps["stage"].outputs["exit-code"] == "3", log
+    assert f"the base commit {base[:12]} is wrong" in log
+    assert "`policy: head`" in log
+    assert "\nreleasecheck.yaml:1:1: judges: the key `judges` is missing" in log
+    is_red(play, ran)
+    again = site.pull(base, policy="head").attempt()
+    assert again["plan"].result == "success", again["plan"].log
+
+
 @pytest.mark.parametrize("said", ["failure", "cancelled", "skipped"])
 def test_plan_result__decides_before_any_artifact_does(site: Site, said: str) -> None:
     """Traps 10 and 11: `success` alone is let through; complete records do not make up for it."""

@@ -101,7 +101,7 @@ Evidence: TypeAlias = Judged | Unverifiable | Absent
 def weigh(path: Path, expected: Expected, world: World) -> Evidence:
     """Recompute a bundle, and hold it against what is known of the run."""
     if not (path / "plan" / "plan.json").is_file():
-        return Absent((f"there is no run in {path.name}", *_told(path)))
+        return Absent(("there is no plan, so nothing was run", *_told(path)))
     if not (path / "manifest.json").is_file():
         return Absent(("the run was not decided: its bundle has no manifest", *_told(path)))
     try:

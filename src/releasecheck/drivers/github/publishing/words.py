@@ -42,7 +42,8 @@ def notice_of(evidence: Unverifiable | Absent) -> Notice:
                 "no verdict",
                 why,
                 (
-                    "Look at the first job that failed, repair its cause, and re-run the failed jobs.",
+                    "Look at the log of the first job that failed. Push a repair when it names a file of yours; else re-run "
+                    "the failed jobs.",
                 ),
             )
 
