@@ -2,8 +2,7 @@
 # Installs what the action needs into an environment of its own: locked, each file checked against its hash.
 # The user's Python, PATH and GITHUB_ENV stay as they are.
 #
-# Reads   RC_UV (path of uv, or empty), RC_PYTHON (a Python already there, or empty), RUNNER_TEMP,
-#         RC_EXTRAS (a requirements file of the repository, or empty)
+# Reads   RC_UV (path of uv, or empty), RC_PYTHON (a Python already there, or empty), RUNNER_TEMP
 # Writes  `python` to GITHUB_OUTPUT: the environment's interpreter
 set -euo pipefail
 
@@ -40,15 +39,6 @@ if [ ! -f "$stamp" ] || ! cmp -s "$lock" "$stamp"; then
 fi
 
 python="$(interpreter)"
-if [ -n "${RC_EXTRAS:-}" ]; then
-  # For judges of the suite that run under this interpreter; a file of the repository, never of this action.
-  if [ -n "${RC_PYTHON:-}" ]; then
-    "$python" -m pip install --quiet --disable-pip-version-check -r "$RC_EXTRAS"
-  else
-    "$RC_UV" pip install --quiet --no-config --python "$python" -r "$RC_EXTRAS"
-  fi
-fi
-
 # The sources as they are at this commit, never a cached build of another one.
 # Without a line end of its own: Windows would write two characters, of which the shell takes off one.
 site="$("$python" -I -X utf8 -c 'import sys, sysconfig; sys.stdout.write(sysconfig.get_path("purelib"))')"

@@ -2,12 +2,13 @@
 # Runs one stage and records how it ended. It ends well itself, so that what is on disk is uploaded whatever
 # happened; the last step of the action ends the job with the recorded code.
 #
-# Reads   RC_VENV_PYTHON, RC_STAGE, and the inputs as RC_* (see drivers/github/inputs.py)
+# Reads   RC_VENV_PYTHON, RC_STAGE, RC_UV (what installed the environment, or empty), and the inputs as RC_* (see drivers/github/inputs.py)
 # Writes  `exit-code` to GITHUB_OUTPUT, after everything that the stage itself wrote there
 set -uo pipefail
 
 # -I: neither the working directory nor PYTHON* variables of the caller can put other modules in our place.
-"$RC_VENV_PYTHON" -I -X utf8 -m releasecheck action "$RC_STAGE" &
+RC_LOCK="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/requirements/runtime.txt" \
+  "$RC_VENV_PYTHON" -I -X utf8 -m releasecheck action "$RC_STAGE" &
 child=$!
 # A cancelled job's signal reaches this shell alone. Passed on, it lets calls in flight answer and closes the
 # ledger; SIGTERM, because a shell lets what it runs in the background ignore SIGINT.

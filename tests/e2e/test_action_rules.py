@@ -10,6 +10,7 @@ import pytest
 
 from tests.e2e.site import PLAN, artifacts, card, unpacked
 from tests.e2e.suites import questions
+from tests.staging import Fate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -178,3 +179,19 @@ def test_new_suite__is_marked(site: Site) -> None:
     assert ran["finish"].outputs["verdict"] == "pass", ran["plan"].log + ran["finish"].log
     (comment,) = site.comments
     assert "introduced" in comment or "new" in comment.lower()
+
+
+def test_python_extras__are_those_of_the_base_commit(site: Site) -> None:
+    """They are code that the required check runs; a change's own file is not installed for it."""
+    extras = site.checkout / "extras.txt"
+    extras.write_text("# nothing more is needed\n", encoding="utf-8")
+    base = site.repository.commit("extras")
+    extras.write_text("releasecheck-of-somebody-else @ file:///nowhere\n", encoding="utf-8")
+    site.repository.commit("other extras")
+    ran = site.pull(base, baseline="none", python="python3", **{"python-extras": "extras.txt"}).attempt()
+    assert ran["finish"].outputs.get("verdict") == "pass", ran["plan"].log
+    own = site.push(baseline="none", python="python3", **{"python-extras": "extras.txt"}).attempt(
+        shard=Fate(never=True)
+    )
+    assert own["plan"].steps["stage"].outputs["exit-code"] == "4"
+    assert "extras.txt: cannot be installed" in own["plan"].log

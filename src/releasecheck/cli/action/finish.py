@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from releasecheck.cli.action.extras import rules_of
 from releasecheck.cli.action.planned import planned_by
-from releasecheck.cli.action.rules import policy_root_of
 from releasecheck.cli.report import show_scorecard
 from releasecheck.config import load_suite
 from releasecheck.drivers.github.names import NO_PLAN, PlanName, ScorecardName, parse
@@ -49,7 +49,7 @@ def carry_out(job: Job) -> int:
         results += [bundle / "results" for bundle in earlier if (bundle / "results").is_dir()]
         shutil.rmtree(out, ignore_errors=True)
         _adopt_decision(earlier, out, job)
-        world = replace(job.world, policy_root=policy_root_of(job, plan))
+        world = replace(job.world, policy_root=rules_of(job, plan))
         request = FinishRequest(
             planned.folder.path, tuple(results), out, approved_by=job.inputs.approved_by,
             provenance="ci",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from releasecheck.assets import templates_dir
 from releasecheck.cli.output import say
 from releasecheck.drivers.github.commands import mask, write_outputs
 from releasecheck.drivers.github.context import read_context
@@ -61,6 +62,10 @@ class Job:
     """This stage's own, outside of the workspace; empty at the start."""
     outputs_path: Path
     summary_path: Path | None
+    uv: str | None
+    """What installed this environment; None for pip."""
+    lock: Path
+    """What is installed in it."""
 
     def client(self) -> GitHubClient:
         """The REST interface.
@@ -109,6 +114,8 @@ def this_job(stage: str) -> Job:
         folder=folder,
         outputs_path=Path(given["GITHUB_OUTPUT"]),
         summary_path=Path(summary) if summary else None,
+        uv=given.get("RC_UV") or None,
+        lock=Path(given.get("RC_LOCK") or templates_dir().parent / "requirements/runtime.txt"),
     )
 
 

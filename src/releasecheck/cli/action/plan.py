@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from releasecheck.cli.action.extras import install_extras
 from releasecheck.cli.action.rules import in_tree, policy_of
 from releasecheck.cli.output import say
 from releasecheck.drivers.github.names import PlanName
@@ -64,6 +65,7 @@ def _plan(job: Job, config: Path, source: PolicySource | None, tree: Path | None
     inputs = job.inputs
     if inputs.status:
         _tell_pending(job, load_with(config, inputs.profile, source).suite.suite)
+    install_extras(job, tree if source is not None and source.applies else None)
     baseline = _baseline(job, config, source, tree)
     out = job.folder / "plan"
     planned = make_plan(

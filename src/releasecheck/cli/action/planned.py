@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from releasecheck.cli.output import say
 from releasecheck.config import load_suite
 from releasecheck.drivers.github.artifacts import choose
+from releasecheck.drivers.github.errors import quoted
 from releasecheck.drivers.github.fetching import RunArtifacts, check_plan_is
 from releasecheck.drivers.github.names import ScorecardName, ShardName, parse
 from releasecheck.errors import Untrusted
@@ -119,6 +120,13 @@ def planned_by(job: Job, client: GitHubClient, *, alone: bool = False) -> Planne
         run_id=plan.run_id,
         workflow_run=job.context.run_id if plan.adopted is None else None,
     )
+    told = job.inputs.plan_digest
+    if told is not None and told != plan.plan_digest:
+        message = (
+            f"the artifact {found.name} holds the plan {plan.plan_digest}, and the plan job froze "
+            f"{quoted(told, 80)}; it was exchanged"
+        )
+        raise Untrusted(message)
     return PlannedRun(found.name, opened, artifacts, job.context.run_attempt)
 
 

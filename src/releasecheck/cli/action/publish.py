@@ -87,7 +87,7 @@ def _expected(job: Job) -> Expected:
     if isinstance(planned, PlanName):
         # An adopted run has the run id of the untrusted one.
         ours = None if job.inputs.adopt_run else f"rc-{planned.plan}-{job.context.run_id}"
-        return Expected(suite=planned.suite, run_id=ours)
+        return Expected(planned.suite, ours, job.inputs.plan_digest)
     named = parse(job.inputs.scorecard_artifact or "")
     if isinstance(named, ScorecardName) and named.plan == NO_PLAN:
         return Expected(suite=named.suite)

@@ -95,8 +95,8 @@ def _check_absent(job: Job, commit: str, place: Place) -> None:
         raise UsageError(message)
 
 
-def policy_root_of(job: Job, plan: Plan) -> Path | None:
-    """The folder that a plan's judges run in, out of the commit it took its rules from; None: beside the config.
+def policy_tree_of(job: Job, plan: Plan) -> Path | None:
+    """The files of the commit that a plan took its rules from; None where they are the checkout's own.
 
     Raises:
         InfrastructureError: the commit's files cannot be read.
@@ -104,8 +104,12 @@ def policy_root_of(job: Job, plan: Plan) -> Path | None:
     policy = plan.policy
     if policy.mode != "base" or policy.introduced or policy.commit is None:
         return None
-    place = place_of(job, Path(job.inputs.config))
-    return _tree(job, policy.commit) / place.folder
+    return _tree(job, policy.commit)
+
+
+def policy_root_of(job: Job, tree: Path) -> Path:
+    """The folder that judges run in, in the tree of the commit whose rules apply."""
+    return tree / place_of(job, Path(job.inputs.config)).folder
 
 
 def _tree(job: Job, commit: str) -> Path:

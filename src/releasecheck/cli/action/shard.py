@@ -6,8 +6,8 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from releasecheck.cli.action.extras import rules_of
 from releasecheck.cli.action.planned import planned_by
-from releasecheck.cli.action.rules import policy_root_of
 from releasecheck.cli.output import say
 from releasecheck.drivers.github.fetching import RunArtifacts
 from releasecheck.drivers.github.names import ShardName
@@ -42,7 +42,7 @@ def carry_out(job: Job) -> int:
         earlier = planned.shards(inputs.index)
         if inputs.judges == "only" and inputs.adopt_run is not None:
             earlier += _adopted(job, planned.folder.plan.suite, inputs.index)
-    world = replace(job.world, policy_root=policy_root_of(job, planned.folder.plan))
+    world = replace(job.world, policy_root=rules_of(job, planned.folder.plan))
     request = ShardRequest(
         inputs.index,
         results,

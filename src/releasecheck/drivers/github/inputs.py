@@ -61,6 +61,9 @@ class Inputs:
     pull_request: int | None
     time_budget_s: float | None
     approved_by: str | None
+    python_extras: str | None
+    plan_digest: str | None
+    """As the plan job told it; None where the workflow does not pass it on."""
     workflows: tuple[str, ...]
     """For the beat: workflow files."""
 
@@ -97,6 +100,8 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
         pull_request=reader.whole("pull-request", 1, 2**53 - 1),
         time_budget_s=reader.seconds("time-budget"),
         approved_by=reader.text("approved-by"),
+        python_extras=reader.text("python-extras"),
+        plan_digest=reader.text("plan-digest"),
         workflows=reader.items("workflows") or (),
     )
     if reader.problems:
