@@ -52,6 +52,32 @@ def test_plan__config_is_wrong(site: Site) -> None:
     assert not site.asked()
 
 
+def test_plan__change_that_breaks_its_config(site: Site) -> None:
+    """The base's rules apply to it, but merged it would end every check: red, with the line, and its suite kept."""
+    base = site.head
+    config = site.checkout / "releasecheck.yaml"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text.replace('"judges"', '"judgez"'), encoding="utf-8")
+    site.repository.commit()
+    play = site.pull(base)
+    ran = play.attempt()
+    assert ran["plan"].steps["stage"].outputs["exit-code"] == "3"
+    assert "merging this change would break the check" in ran["plan"].log
+    told = [one for one in ran["plan"].commands if one.name == "error"]
+    assert any("judgez" in one.data and "line" in one.properties for one in told), told
+    is_red(play, ran)
+    assert "-small-noplan-" in ran["finish"].outputs["scorecard-artifact"]
+
+
+def test_plan__config_that_is_no_yaml_keeps_its_suites_name(site: Site) -> None:
+    """What is said of it goes where the suite's other words are: no second comment."""
+    config = site.checkout / "releasecheck.yaml"
+    config.write_text(config.read_text(encoding="utf-8") + "\n  - [", encoding="utf-8")
+    site.repository.commit()
+    ran = site.push().attempt()
+    assert "-small-noplan-" in ran["finish"].outputs["scorecard-artifact"]
+
+
 def test_plan__config_of_the_base_is_wrong(site: Site) -> None:
     """A change that repairs it learns where the mistake is, and how the repair gets in."""
     config = site.checkout / "releasecheck.yaml"

@@ -55,7 +55,8 @@ baseline: {{path: baseline, on_missing: refuse}}
 def cases(expected: int, total: int = 6) -> str:
     """So many cases, of which `expected` can be answered."""
     return "".join(
-        json.dumps({"id": f"c{n}", "input": str(n), "expected": str(n) if n < expected else "?"}) + "\n"
+        json.dumps({"id": f"c{n}", "input": str(n), "expected": str(n) if n < expected else "?"})
+        + "\n"
         for n in range(total)
     )
 

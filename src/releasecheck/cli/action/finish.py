@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,11 @@ from releasecheck.pipeline.verify import require_verified
 if TYPE_CHECKING:
     from releasecheck.cli.action.job import Job
 
+LONGEST_CONFIG: Final = 1 << 20
+_SUITE_LINE: Final = re.compile(
+    r"""^[ ]?["']?suite["']?[ ]*:[ ]*["']?([a-z0-9][a-z0-9-]{0,62})["']?[ ]*,?[ ]*(?:[#].*)?$""",
+    re.MULTILINE,
+)
 NO_SUITE: Final = "unknown"
 """Stands in names of artifacts where not even the config tells a suite."""
 
@@ -103,4 +109,14 @@ def _suite(job: Job) -> str:
     try:
         return load_suite(Path(job.inputs.config), job.inputs.profile).suite.suite
     except ReleaseCheckError:
+        return _named_in(Path(job.inputs.config))
+
+
+def _named_in(config: Path) -> str:
+    """The name in a config that cannot be read whole, so that what is said of it finds its place."""
+    try:
+        text = config.read_bytes()[:LONGEST_CONFIG].decode("utf-8", "replace")
+    except OSError:
         return NO_SUITE
+    found = _SUITE_LINE.search(text)
+    return NO_SUITE if found is None else found[1]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from releasecheck.cli.action.extras import install_extras
 from releasecheck.cli.action.rules import in_tree, policy_of
 from releasecheck.cli.output import say
+from releasecheck.config import load_suite
+from releasecheck.drivers.github.commands import annotation
 from releasecheck.drivers.github.names import PlanName
 from releasecheck.drivers.local.git import git_state
 from releasecheck.drivers.local.world import ci_context
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
     from releasecheck.model.plan import Plan
     from releasecheck.pipeline.policy import PolicySource
 
+MOST_ANNOTATIONS: Final = 10
+
 
 def carry_out(job: Job) -> int:
     """Freeze the plan and tell its artifact, its matrix and its names.
@@ -34,11 +40,46 @@ def carry_out(job: Job) -> int:
     config = Path(job.inputs.config)
     source, tree = policy_of(job, config)
     try:
-        return _plan(job, config, source, tree)
+        try:
+            return _plan(job, config, source, tree)
+        except ConfigError as error:
+            if source is None or tree is None:
+                raise
+            raise _at_the_base(error, source, tree) from error
     except ConfigError as error:
-        if source is None or tree is None:
-            raise
-        raise _at_the_base(error, source, tree) from error
+        _annotate(job, error)
+        raise
+
+
+def _annotate(job: Job, error: ConfigError) -> None:
+    """Point at the lines that are wrong, where a reviewer looks: at most ten, the runner shows no more."""
+    for one in error.problems[:MOST_ANNOTATIONS]:
+        path = None if one.path is None else Path(os.path.normpath(job.world.cwd / one.path))
+        inside = path is not None and path.is_relative_to(job.context.workspace)
+        command = annotation(
+            "error",
+            str(one),
+            file=path.relative_to(job.context.workspace).as_posix() if path and inside else None,
+            line=one.line if inside else None,
+            title="The suite cannot be checked",
+        )
+        sys.stdout.write(f"{command}\n")
+
+
+def _check_own(config: Path, profile: str | None) -> None:
+    """Refuse a change that breaks its config: its rules do not apply to it, but every check after the merge.
+
+    Raises:
+        ConfigError: what is wrong.
+    """
+    try:
+        load_suite(config, profile)
+    except ConfigError as error:
+        told = (
+            "merging this change would break the check: the rules of the base commit apply to it, but its own "
+            "config cannot be used"
+        )
+        raise ConfigError([Problem(told), *error.problems]) from None
 
 
 def _at_the_base(error: ConfigError, source: PolicySource, tree: Path) -> ConfigError:
@@ -65,6 +106,8 @@ def _plan(job: Job, config: Path, source: PolicySource | None, tree: Path | None
     inputs = job.inputs
     if inputs.status:
         _tell_pending(job, load_with(config, inputs.profile, source).suite.suite)
+    if source is not None and source.applies:
+        _check_own(config, inputs.profile)
     install_extras(job, tree if source is not None and source.applies else None)
     baseline = _baseline(job, config, source, tree)
     out = job.folder / "plan"
