@@ -189,7 +189,7 @@ def test_python_extras__are_those_of_the_base_commit(site: Site) -> None:
     extras.write_text("releasecheck-of-somebody-else @ file:///nowhere\n", encoding="utf-8")
     site.repository.commit("other extras")
     ran = site.pull(
-        base, baseline="none", python="python3", **{"python-extras": "extras.txt"}
+        base, 7, baseline="none", python="python3", **{"python-extras": "extras.txt"}
     ).attempt()
     assert ran["finish"].outputs.get("verdict") == "pass", ran["plan"].log
     own = site.push(baseline="none", python="python3", **{"python-extras": "extras.txt"}).attempt(
