@@ -157,11 +157,9 @@ def test_removed_case__is_named(site: Site) -> None:
     site.repository.commit()
     play = site.push()
     ran = play.attempt()
-    if ran["finish"].outputs["verdict"] == "pass":
-        assert "c3" in said(play)
-    else:
-        assert ran["finish"].outputs["verdict"] == "not_comparable"
-    assert "1 removed" in said(play) or "c3" in said(play)
+    # Three of four are fewer than min_overlap asks for.
+    assert ran["finish"].outputs["verdict"] == "not_comparable"
+    assert "1 removed" in said(play)
 
 
 def test_outage__is_not_measured(site: Site) -> None:

@@ -102,12 +102,12 @@ def test_weakened_rules__do_not_apply_to_their_own_change(site: Site, how: str) 
     ran = play.attempt()
     assert ran["finish"].outputs.get("verdict") == "block", ran["plan"].log + ran["finish"].log
     gates = {one["id"]: one["outcome"] for one in card(play)["gates"]}
-    assert gates == {"quality": "block", "own": "block"} or "block" in gates.values()
+    assert "block" in gates.values()
     (comment,) = site.comments
     shown = {"lower_gates": "quality", "drop_gates": "speed", "lax_judge": "judge", "other_judges": "exact",
              "other_baseline": "baseline"}[how]  # fmt: skip
     assert shown in comment
-    assert "does not apply" in comment or "base" in comment, comment
+    assert "does not apply until merged" in comment, comment
 
 
 def test_policy_head__decides_about_itself_and_says_so(site: Site) -> None:
@@ -178,7 +178,7 @@ def test_new_suite__is_marked(site: Site) -> None:
     ran = play.attempt()
     assert ran["finish"].outputs["verdict"] == "pass", ran["plan"].log + ran["finish"].log
     (comment,) = site.comments
-    assert "introduced" in comment or "new" in comment.lower()
+    assert "introduced" in comment
 
 
 def test_python_extras__are_those_of_the_base_commit(site: Site) -> None:

@@ -14,7 +14,7 @@ from tests.githubfake import FakeGitHub
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.soak]
 RECORDED, JUDGED = 1, 2
 """Numbers of the two workflow runs."""
 SUITE = """\

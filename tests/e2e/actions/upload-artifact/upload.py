@@ -12,19 +12,26 @@ import urllib.error
 import urllib.request
 import zipfile
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 SERVICE = "twirp/github.actions.results.api.v1.ArtifactService"
 FORBIDDEN = set('":<>|*?\r\n\\/')
 
 
-def call(method: str, body: dict[str, object]) -> dict[str, object]:
+Environment: TypeAlias = "Mapping[str, str]"
+
+
+def call(given: Environment, method: str, body: dict[str, object]) -> dict[str, object]:
     """One request to the service."""
-    url = f"{os.environ['ACTIONS_RESULTS_URL'].rstrip('/')}/{SERVICE}/{method}"
+    url = f"{given['ACTIONS_RESULTS_URL'].rstrip('/')}/{SERVICE}/{method}"
     request = urllib.request.Request(  # noqa: S310 - loopback
         url,
         json.dumps(body).encode(),
         {
-            "Authorization": f"Bearer {os.environ['ACTIONS_RUNTIME_TOKEN']}",
+            "Authorization": f"Bearer {given['ACTIONS_RUNTIME_TOKEN']}",
             "Content-Type": "application/json",
         },
     )
@@ -36,19 +43,19 @@ def call(method: str, body: dict[str, object]) -> dict[str, object]:
         sys.exit(f"{method} answered {error.code}: {error.read().decode()[:300]}")
 
 
-def backend_ids(token: str) -> tuple[str, str]:
+def backend_ids(given: Environment) -> tuple[str, str]:
     """Whose artifacts these are: the token says it."""
     try:
-        part = token.split(".")[1]
+        part = given["ACTIONS_RUNTIME_TOKEN"].split(".")[1]
         claims = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
         scope = next(s for s in claims["scp"].split() if s.startswith("Actions.Results:"))
         _, run, job = scope.split(":")
     except (LookupError, ValueError, StopIteration):
-        return os.environ["GITHUB_RUN_ID"], os.environ["GITHUB_RUN_ID"]
+        return given["GITHUB_RUN_ID"], given["GITHUB_RUN_ID"]
     return run, job
 
 
-def content(source: Path, *, archive: bool) -> bytes:
+def content(given: Environment, source: Path, *, archive: bool) -> bytes:
     """The bytes to upload."""
     if source.is_file() and not archive:
         return source.read_bytes()
@@ -59,7 +66,7 @@ def content(source: Path, *, archive: bool) -> bytes:
         p for p in files if not any(part.startswith(".") for part in p.relative_to(root).parts)
     ]
     if not files:
-        if os.environ["MISSING"] == "error":
+        if given["MISSING"] == "error":
             sys.exit(f"no files were found in {source}")
         sys.stdout.write(f"no files were found in {source}\n")
         sys.exit(0)
@@ -82,24 +89,25 @@ def put(url: str, data: bytes) -> None:
             pass
 
 
-def main() -> None:
+def main(given: Environment) -> None:
     """Create, store, finalize."""
-    source, archive = Path(os.environ["FROM"]), os.environ["ARCHIVE"] == "true"
-    name = os.environ["NAME"] if archive else source.name
+    source, archive = Path(given["FROM"]), given["ARCHIVE"] == "true"
+    name = given["NAME"] if archive else source.name
     if set(name) & FORBIDDEN:
         sys.exit(f"the name {name!r} holds a character that no artifact's name may hold")
-    lost = os.environ.get("TEST_LOSE")
+    lost = given.get("TEST_LOSE")
     if lost and lost in name:  # as when the machine is lost before its upload
         sys.exit(f"{name} is lost")
-    data = content(source, archive=archive)
-    run, job = backend_ids(os.environ["ACTIONS_RUNTIME_TOKEN"])
+    data = content(given, source, archive=archive)
+    run, job = backend_ids(given)
     ids = {"workflowRunBackendId": run, "workflowJobRunBackendId": job, "name": name}
-    made = call("CreateArtifact", {**ids, "version": 4})
+    made = call(given, "CreateArtifact", {**ids, "version": 4})
     put(str(made["signeduploadurl"]), data)
     digest = "sha256:" + hashlib.sha256(data).hexdigest()
-    done = call("FinalizeArtifact", {**ids, "size": str(len(data)), "hash": digest})
-    with Path(os.environ["GITHUB_OUTPUT"]).open("a", encoding="utf-8") as file:
+    done = call(given, "FinalizeArtifact", {**ids, "size": str(len(data)), "hash": digest})
+    with Path(given["GITHUB_OUTPUT"]).open("a", encoding="utf-8") as file:
         file.write(f"artifact-id={done['artifactid']}\n")
 
 
-main()
+if __name__ == "__main__":
+    main(os.environ)
