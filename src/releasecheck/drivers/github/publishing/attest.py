@@ -55,7 +55,11 @@ def publish_attest(request: Request) -> Result:
     }
     for name, data in files.items():
         write_whole(request.options.out / name, [data])
-    return Done("created", file=PREDICATE, note=f"written; a later step of this job signs it as {PREDICATE_TYPE}")
+    return Done(
+        "created",
+        file=PREDICATE,
+        note=f"written; a later step of this job signs it as {PREDICATE_TYPE}",
+    )
 
 
 def result_word(scorecard: Scorecard) -> Literal["PASSED", "WARNED", "FAILED"]:

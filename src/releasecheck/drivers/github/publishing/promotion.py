@@ -52,7 +52,11 @@ def publish_promotion(request: Request) -> Result:
         shutil.rmtree(folder, ignore_errors=True)
         return Skipped(str(error))
     _say_whose(request, folder, evidence.commit)
-    return Done("created", file=f"{FOLDER}/{name}", note=f"written; a later step of this job uploads it as {name}")
+    return Done(
+        "created",
+        file=f"{FOLDER}/{name}",
+        note=f"written; a later step of this job uploads it as {name}",
+    )
 
 
 def artifact_name(request: Request, evidence: Judged) -> str:
