@@ -159,7 +159,8 @@ def test_removed_case__is_named(site: Site) -> None:
     ran = play.attempt()
     # Three of four are fewer than min_overlap asks for.
     assert ran["finish"].outputs["verdict"] == "not_comparable"
-    assert "1 removed" in said(play)
+    assert card(play)["baseline"]["cases"]["removed"] == ["c3"]
+    assert "c3" in said(play)
 
 
 def test_outage__is_not_measured(site: Site) -> None:

@@ -187,7 +187,7 @@ def test_plan__of_another_run_is_refused(site: Site) -> None:
     ours.data, ours.digest = theirs.data, theirs.digest
     ran = play.rerun("failed")
     is_red(play, ran)
-    assert "and this is workflow run" in ran["finish"].log
+    assert "it was exchanged" in ran["finish"].log
 
 
 def test_shard__of_a_skipped_plan_cannot_run(site: Site) -> None:

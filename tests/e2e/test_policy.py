@@ -97,7 +97,7 @@ def test_run__a_weaker_policy_is_shown_and_does_not_apply(
     assert done.code == 1, done
     assert outcomes(checkout.out) == {"quality": "block", "own": "block"}
     assert shown in done.out
-    assert "it does not apply until merged" in done.out
+    assert "which does not apply until merged" in done.out
     escaped = shown.replace(">", "&gt;")
     assert escaped in (checkout.out / "summary.md").read_text("utf-8")
     assert escaped in (checkout.out / "scorecard.html").read_text("utf-8")

@@ -224,11 +224,11 @@ def test_policy_notices__say_whose_rules_decided(tmp_path: Path) -> None:
     base, head = write(tmp_path / "base"), write(tmp_path / "head", gates=LOW)
     kept = policy_notices(planned(tmp_path, head, PolicySource(base)))
     assert kept == (
-        "this change also edits its own policy: gate quality: min: 0.9 -> 0.1; it does not apply until merged",
+        "this change also edits its own policy, which does not apply until merged: gate quality: min: 0.9 -> 0.1",
     )
     asked = policy_notices(planned(tmp_path, head, PolicySource(base, mode="head")))
     assert asked[0].startswith("`policy: head` was asked for")
-    assert asked[1].endswith("it applies here")
+    assert "which applies here" in asked[1]
     (introduced,) = policy_notices(planned(tmp_path, head, PolicySource(head, introduced=True)))
     assert introduced.startswith("introduced: there is no releasecheck.yaml at the base")
     assert policy_notices(planned(tmp_path, head, None)) == ()

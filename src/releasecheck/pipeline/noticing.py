@@ -46,9 +46,10 @@ def _notices(plan: Plan) -> Iterator[str]:
 
 def _edits(changes: PolicyChanges, *, applies: bool) -> Iterator[str]:
     if changes.settings:
-        end = "it applies here" if applies else "it does not apply until merged"
+        which = "applies here" if applies else "does not apply until merged"
         more = changes.more_settings
-        yield f"this change also edits its own policy: {_some(changes.settings, more)}; {end}"
+        # First of all: what comes after a long list may be cut off.
+        yield f"this change also edits its own policy, which {which}: {_some(changes.settings, more)}"
     if changes.dataset is not None and (words := dataset_words(changes.dataset)):
         yield f"this change edits the dataset: {words}"
     if changes.target:
