@@ -507,6 +507,9 @@ class _Stage:
         except SystemExit as end:
             made.log = f"{end.code}\n" if end.code else ""
             return "failure" if end.code else "success"
+        except OSError as error:  # the answer was lost on the way
+            made.log = f"{error}\n"
+            return "failure"
         made.outputs |= outputs_in(output.read_text("utf-8"))
         return "success"
 

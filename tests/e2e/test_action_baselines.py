@@ -133,6 +133,7 @@ def test_baseline__is_kept_in_the_plan(site: Site) -> None:
     assert gate(play)["compared"] == 4
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(300)
 def test_baseline__interface_fails_is_no_answer(site: Site) -> None:
     """Trap 24: who cannot ask has not been told that there is none."""
