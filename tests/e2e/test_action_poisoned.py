@@ -83,6 +83,7 @@ TRICKS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+@pytest.mark.soak  # each trick by itself is in tests/unit/github
 @pytest.mark.parametrize("trick", TRICKS)
 def test_zip_trick__is_refused_by_name(site: Site, trick: str) -> None:
     """G-26: paths that leave, links, bombs, doubled and unexpected names; nothing of the archive is kept."""

@@ -239,6 +239,7 @@ def second_plan(played: Played) -> None:
     played.play.run.add_artifact(other, unpacked(one))
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
