@@ -58,10 +58,11 @@ class PlannedRun:
         return found
 
     def bundles(self, shards: list[Path]) -> list[Path]:
-        """What earlier attempts of `finish` uploaded, and other jobs of this one that decided the same.
+        """What jobs of `finish` uploaded before, as far as it holds nothing that no shard uploaded.
 
-        Shards of this very attempt could still upload under that name, so such a bundle may add no record
-        to those of `shards`.
+        Whoever runs code in a shard's job can upload under that name too, of this attempt or an earlier one,
+        and so fill in what is missing (G-26). No job of `finish` records anything itself in this version, so
+        nothing is lost; judges that answer later will need a name and digest that the finish job told.
 
         Raises:
             ArtifactMissing, ZipRefused, DigestMismatch: as `RunArtifacts.bundles`.
@@ -74,12 +75,10 @@ class PlannedRun:
         for folder in self.artifacts.bundles(self.name):
             named = parse(names[folder.name])
             more = {path.name for path in (folder / "results").glob("*.jsonl")} - recorded
-            if (isinstance(named, ScorecardName) and named.attempt < self.attempt) or not more:
+            if not more:
                 kept.append(folder)
             else:
-                say(
-                    f"{named} is of this very attempt and holds {min(more)}, which no shard uploaded; it is not read"
-                )
+                say(f"{named} holds {min(more)}, which no shard uploaded; it is not read")
         return kept
 
     def _check_attempts(self, kind: type[ShardName | ScorecardName], newest: int) -> None:
