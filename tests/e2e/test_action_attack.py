@@ -194,11 +194,11 @@ def test_shard_artifact__of_an_attempt_to_come(site: Site, tmp_path: Path) -> No
     assert future in ran.log
 
 
-@pytest.mark.parametrize("attempt", [1, 9])
-def test_scorecard_artifact__that_no_earlier_finish_uploaded(
-    site: Site, tmp_path: Path, attempt: int
+@pytest.mark.parametrize(("ending", "attempts"), [("a1", 1), ("a9", 1), ("a1-u2", 2)])
+def test_scorecard_artifact__that_no_finish_uploaded(
+    site: Site, tmp_path: Path, ending: str, attempts: int
 ) -> None:
-    """C-17, G-26: `finish` starts from what it decided in earlier attempts, and from nothing else."""
+    """C-17, G-26: `finish` starts from what it decided, and takes what a shard lost from nobody else."""
     play = site.push()
     made: list[str] = []
 
@@ -216,12 +216,14 @@ def test_scorecard_artifact__that_no_earlier_finish_uploaded(
         plan = unpacked(artifacts(play, "releasecheck-plan-")[0])
         files |= {f"plan/{name}": data for name, data in plan.items()}
         plan12 = artifacts(play, SHARD)[0].name.split("-")[3]
-        made.append(f"{SCORECARD}small-{plan12}-a{attempt}")
+        made.append(f"{SCORECARD}small-{plan12}-{ending}")
         play.run.add_artifact(made[0], archive(files))
 
-    ran = play.attempt(
-        shard_1=Fate(never=True), finish=Fate(before={"stage": plant}), publish=Fate(never=True)
-    )
+    forging = Fate(before={"stage": plant})
+    lost, silent = Fate(never=True), Fate(never=True)
+    ran = play.attempt(shard_1=lost, finish=forging if attempts == 1 else Fate(), publish=silent)
+    if attempts == 2:
+        ran = play.rerun("failed", shard_1=lost, finish=forging, publish=silent)
     finish = ran["finish"]
     assert finish.result == "failure", finish.log
     assert finish.outputs.get("verdict") != "pass"

@@ -15,7 +15,7 @@ LONGEST_WAIT_S: Final = 60.0
 LONGEST_RETRY_AFTER_S: Final = 300.0
 """A server that asks for more is not waited for; the failure says what it asked."""
 
-_MONTHS: Final = (
+MONTHS: Final = (
     "jan",
     "feb",
     "mar",
@@ -49,7 +49,7 @@ def parse_http_date(text: str, now: datetime) -> datetime | None:
     """A date in any of the three forms of RFC 9110 section 5.6.7; None when it is none of them."""
     text = text.strip().lower()
     match = next((found for form in _DATES if (found := form.fullmatch(text))), None)
-    if match is None or match["month"] not in _MONTHS:
+    if match is None or match["month"] not in MONTHS:
         return None
     year = int(match["year"])
     if len(match["year"]) == 2:
@@ -61,7 +61,7 @@ def parse_http_date(text: str, now: datetime) -> datetime | None:
     try:
         return datetime(
             year,
-            _MONTHS.index(match["month"]) + 1,
+            MONTHS.index(match["month"]) + 1,
             int(match["day"]),
             hour,
             minute,

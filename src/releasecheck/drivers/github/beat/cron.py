@@ -7,23 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Final
 
+from releasecheck.transport.retry import MONTHS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_MONTHS: Final = (
-    "jan",
-    "feb",
-    "mar",
-    "apr",
-    "may",
-    "jun",
-    "jul",
-    "aug",
-    "sep",
-    "oct",
-    "nov",
-    "dec",
-)
 _DAYS: Final = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _PART: Final = re.compile(r"(\*|[0-9a-z]{1,3}(?:-[0-9a-z]{1,3})?)(?:/([0-9]{1,2}))?")
 
@@ -82,7 +70,7 @@ def parse_cron(text: str, zone: tzinfo = UTC) -> Cron:
         minutes=_field(minutes, 0, 59),
         hours=_field(hours, 0, 23),
         days=_field(days, 1, 31),
-        months=_field(months, 1, 12, _MONTHS, 1),
+        months=_field(months, 1, 12, MONTHS, 1),
         weekdays=frozenset(day % 7 for day in _field(weekdays, 0, 7, _DAYS)),
         either_day=not days.startswith("*") and not weekdays.startswith("*"),
         zone=zone,
