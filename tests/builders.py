@@ -11,6 +11,7 @@ from typing_extensions import override
 from releasecheck.canonical import Json, canonical, digest
 from releasecheck.merge import Merged, RecordSource, merge
 from releasecheck.model.failure import Failure, failure
+from releasecheck.model.judge import PythonJudge
 from releasecheck.model.plan import Plan, PlannedJudge, Root, Selection, Shard
 from releasecheck.model.policy import Policy
 from releasecheck.model.record import (
@@ -25,8 +26,9 @@ from releasecheck.model.record import (
     purge_stable,
 )
 from releasecheck.model.score import JudgeFailed, Missing, NotApplicable, Pending, Score, Scored
-from releasecheck.model.suite import BaselineRule, CommandTarget, PythonJudge, Settle, StoreOutputs
+from releasecheck.model.suite import BaselineRule, Settle, StoreOutputs
 from releasecheck.model.table import CaseRow
+from releasecheck.model.target import CommandTarget
 
 AT = "2026-01-05T09:00:00.000Z"
 RUN_ID = "rc-0123456789ab-test"

@@ -13,13 +13,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias, get_args
 
 import numpy as np
 
+from releasecheck.model.gate import BUILTIN_METRICS, Stat
+from releasecheck.model.judge import has_pass_mark, value_range
 from releasecheck.model.scorecard import Metric
-from releasecheck.model.suite import (
-    BUILTIN_METRICS,
-    Stat,
-    has_pass_mark,
-    value_range,
-)
 from releasecheck.stats import (
     QUANTILES,
     Column,
@@ -36,8 +32,8 @@ from releasecheck.stats import (
 )
 
 if TYPE_CHECKING:
+    from releasecheck.model.judge import Judge
     from releasecheck.model.plan import Measurable
-    from releasecheck.model.suite import Judge
     from releasecheck.model.table import Baseline, Floats, Indices, ScoreTable
 
 __all__ = ["case_passes", "measure"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from releasecheck.model.record import NO_USAGE, Usage
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from releasecheck.canonical import Json
     from releasecheck.model.failure import Failure
     from releasecheck.model.record import Record
-    from releasecheck.model.score import JudgeAnswer, Score
+    from releasecheck.model.score import JudgeAnswer
 
 
 class Clock(Protocol):
@@ -109,6 +109,8 @@ class JudgeAsk(NamedTuple):
     judge: str
     idempotency_key: str
     """Pair and output digest; the same over all attempts."""
+    whole: Json = None
+    """The whole output, where `output` is the part that `input` selects; None: `output` is the whole."""
 
 
 class Judged(NamedTuple):
@@ -133,11 +135,68 @@ class Judge(Protocol):
         ...
 
 
+class Arrived(NamedTuple):
+    """What has come for one ticket."""
+
+    answer: JudgeAnswer
+    """`Pending`: the judge says that it is still to come."""
+    usage: Usage = NO_USAGE
+    made_at: str | None = None
+    """When the judge says that it made the score; RFC 3339. None where it does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What one question for scores brought."""
+
+    scores: Mapping[str, Arrived] = field(default_factory=dict)
+    """By ticket; one that is not here is still to come."""
+    failure: Failure | None = None
+    """Why the question itself failed, if it did; what `scores` holds came all the same."""
+    again_s: float | None = None
+    """Seconds that the judge asks to be left alone for (Retry-After)."""
+    violations: tuple[str, ...] = ()
+    """What of the answer broke the contract and concerns no single score: a ticket never asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What became of a request to forget."""
+
+    state: Literal["done", "unsupported", "failed"]
+    message: str
+    """For a person."""
+
+
+@runtime_checkable
 class DeferredJudge(Judge, Protocol):
     """A judge that may answer `Pending` and is asked again with the ticket."""
 
-    async def collect(self, tickets: Sequence[str], within_s: float) -> Mapping[str, Score]:
-        """What has come for at most 50 tickets; an omitted ticket stays pending."""
+    async def collect(self, tickets: Sequence[str], within_s: float) -> Collected:
+        """What has come for at most 50 tickets of its own, asked within the seconds that are left.
+
+        One call, without retries: whoever settles asks again. Never raises for what the judge does; it is
+        cancelled when the time is over. Asking again for a ticket that was answered changes nothing.
+        """
+        ...
+
+    async def purge(self, tickets: Sequence[str], within_s: float) -> Purged:
+        """Ask the judge to delete what it keeps for at most 50 tickets; repeating it is no error."""
+        ...
+
+
+@runtime_checkable
+class BulkJudge(DeferredJudge, Protocol):
+    """A deferred judge that takes many outputs in one request and would rather have them all at once."""
+
+    most: int
+    """Outputs in one request."""
+
+    async def submit(self, asks: Sequence[JudgeAsk]) -> Sequence[Judged]:
+        """Hand over outputs; one answer each, in their order, `Pending` for those that were taken.
+
+        Handing the same outputs over again must not make the judge do them twice where it can tell.
+        """
         ...
 
 

@@ -11,17 +11,11 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from releasecheck.canonical import digest
+from releasecheck.model.gate import GateSpec
+from releasecheck.model.judge import ExactJudge, SimilarityJudge, YesNoJudge
 from releasecheck.model.plan import BaselinePin, Plan, PlannedJudge, Root, Selection
 from releasecheck.model.policy import Policy
-from releasecheck.model.suite import (
-    BaselineRule,
-    ExactJudge,
-    GateSpec,
-    HttpTarget,
-    Settle,
-    SimilarityJudge,
-    YesNoJudge,
-)
+from releasecheck.model.suite import BaselineRule, Settle
 from releasecheck.model.table import (
     ANSWERED,
     FAILED,
@@ -35,12 +29,13 @@ from releasecheck.model.table import (
     CaseRow,
     ScoreTable,
 )
+from releasecheck.model.target import HttpTarget
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from releasecheck.model.judge import Judge
     from releasecheck.model.plan import Mode
-    from releasecheck.model.suite import Judge
 
 Cell: TypeAlias = float | str
 Cells: TypeAlias = "Sequence[Cell | Sequence[Cell]]"

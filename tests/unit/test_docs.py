@@ -16,19 +16,11 @@ from pydantic import TypeAdapter
 from releasecheck.cli import COMMANDS
 from releasecheck.config.nodes import plain
 from releasecheck.config.reading import read_yaml
+from releasecheck.model.gate import BUILTIN_METRICS, GateSpec, Stat
+from releasecheck.model.judge import Judge
 from releasecheck.model.scorecard import EXIT_CODES
-from releasecheck.model.suite import (
-    BUILTIN_METRICS,
-    BaselineRule,
-    Budget,
-    GateSpec,
-    Judge,
-    Settle,
-    StartSpec,
-    Stat,
-    Suite,
-    Target,
-)
+from releasecheck.model.suite import BaselineRule, Budget, Settle, Suite
+from releasecheck.model.target import StartSpec, Target
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = sorted(DOCS.glob("*.md"))

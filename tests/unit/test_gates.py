@@ -11,18 +11,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from releasecheck.gates import case_changes, decide, flips, incomplete, verdict
+from releasecheck.model.gate import CaseFilter, GateSpec, NoRegression, Stat
+from releasecheck.model.judge import ExactJudge, PythonJudge, SimilarityJudge, When
 from releasecheck.model.scorecard import OUTCOMES, GateResult
-from releasecheck.model.suite import (
-    BaselineRule,
-    CaseFilter,
-    ExactJudge,
-    GateSpec,
-    NoRegression,
-    PythonJudge,
-    SimilarityJudge,
-    Stat,
-    When,
-)
+from releasecheck.model.suite import BaselineRule
 from releasecheck.model.table import FAILED, MISSING, PENDING, SCORED
 from tests.unit.tables import (
     CLOSE,
@@ -38,9 +30,9 @@ from tests.unit.tables import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from releasecheck.model.judge import Judge
     from releasecheck.model.plan import Mode
     from releasecheck.model.scorecard import Outcome
-    from releasecheck.model.suite import Judge
     from releasecheck.model.table import Baseline, ScoreTable
 
 AT_LEAST = GateSpec(id="quality", metric="exact", min=0.5)

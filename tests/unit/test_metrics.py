@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from releasecheck.metrics import measure
-from releasecheck.model.suite import ExactJudge, GateSpec, PythonJudge, SimilarityJudge
+from releasecheck.model.gate import GateSpec
+from releasecheck.model.judge import ExactJudge, PythonJudge, SimilarityJudge
 from tests.unit.tables import CLOSE, YES_NO, Cells, baseline_of, plan_for, score_table
 
 if TYPE_CHECKING:

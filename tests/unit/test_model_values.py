@@ -12,10 +12,10 @@ from pydantic import ValidationError
 from releasecheck.errors import UsageError
 from releasecheck.model.base import parse_duration, parse_rate, parse_size, require_schema
 from releasecheck.model.case import Case, Source
+from releasecheck.model.judge import ExactJudge, SimilarityJudge, pass_mark, value_passes
 from releasecheck.model.plan import DECIDING, plan_digest
 from releasecheck.model.results import ResultRow, RowScore, results_digest
 from releasecheck.model.scorecard import EXIT_CODES, OUTCOMES, Counts, GateResult
-from releasecheck.model.suite import ExactJudge, SimilarityJudge, pass_mark, value_passes
 from tests.builders import make_plan, no_output
 
 

@@ -20,9 +20,9 @@ from releasecheck.errors import (
     UsageError,
 )
 from releasecheck.model.failure import FailureClass
+from releasecheck.model.gate import GateSpec
 from releasecheck.model.plan import PlannedJudge
 from releasecheck.model.scorecard import Manifest, Outcome, Scorecard, Status
-from releasecheck.model.suite import GateSpec
 from releasecheck.publish import (
     CLOSING,
     OPENING,

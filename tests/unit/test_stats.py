@@ -13,7 +13,7 @@ import scipy.stats  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as st
 
-from releasecheck.model.suite import ExactJudge
+from releasecheck.model.judge import ExactJudge
 from releasecheck.stats import (
     UNREPORTED,
     aggregate,
@@ -41,7 +41,7 @@ from tests.unit.tables import CLOSE, YES_NO, case_rows, plan_for, score_table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from releasecheck.model.suite import Stat
+    from releasecheck.model.gate import Stat
     from tests.unit.tables import Cell, Cells
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

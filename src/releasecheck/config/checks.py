@@ -16,24 +16,21 @@ from jmespath.exceptions import JMESPathError
 
 from releasecheck.config.nodes import Loc, MapNode, problem_at
 from releasecheck.judges.checks import spec_problems
-from releasecheck.model.nearest import listing, nearest
-from releasecheck.model.suite import (
-    BUILTIN_METRICS,
-    CommandJudge,
+from releasecheck.model.gate import BUILTIN_METRICS, GateSpec, favours_failures
+from releasecheck.model.judge import (
     ContainsJudge,
     ExactJudge,
-    GateSpec,
     Judge,
     NumericJudge,
-    PythonJudge,
+    OthersJudge,
     RankJudge,
     SimilarityJudge,
-    Suite,
     YesNoJudge,
-    favours_failures,
     has_pass_mark,
     value_range,
 )
+from releasecheck.model.nearest import listing, nearest
+from releasecheck.model.suite import Suite
 from releasecheck.references import PORT, references_in
 
 if TYPE_CHECKING:
@@ -116,9 +113,9 @@ class _Check:
         """Its expressions, pass mark and direction make sense."""
         for problem in spec_problems(judge):
             self._bad((*loc, problem.key or "type"), problem.message)
-        if isinstance(judge, PythonJudge | CommandJudge):
+        if not isinstance(judge, YesNoJudge | SimilarityJudge | RankJudge):
             self._references(judge.model_dump(by_alias=True), loc)
-        negate = isinstance(judge, YesNoJudge | PythonJudge | CommandJudge) and judge.negate
+        negate = isinstance(judge, YesNoJudge | OthersJudge) and judge.negate
         if negate and judge.better == "lower":
             self._bad(
                 (*loc, "better"),

@@ -13,14 +13,9 @@ from releasecheck.config.nodes import Loc, MapNode, problem_at
 from releasecheck.judges.normalize import text_of
 from releasecheck.judges.numeric import number_of
 from releasecheck.judges.rank import relevant_ids
+from releasecheck.model.gate import BUILTIN_METRICS
+from releasecheck.model.judge import ContainsJudge, NumericJudge, RankJudge, SimilarityJudge
 from releasecheck.model.nearest import listing, nearest
-from releasecheck.model.suite import (
-    BUILTIN_METRICS,
-    ContainsJudge,
-    NumericJudge,
-    RankJudge,
-    SimilarityJudge,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -28,7 +23,9 @@ if TYPE_CHECKING:
     from releasecheck.canonical import Json
     from releasecheck.errors import Problem
     from releasecheck.model.case import Case
-    from releasecheck.model.suite import GateSpec, Judge, Suite, When
+    from releasecheck.model.gate import GateSpec
+    from releasecheck.model.judge import Judge, When
+    from releasecheck.model.suite import Suite
 
 _NAMED: Final = 3
 """Rows named as examples of a kind of problem."""

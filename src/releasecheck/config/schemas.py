@@ -8,12 +8,13 @@ from releasecheck.canonical import JsonProblem, digest_bytes, parse_json
 from releasecheck.config.nodes import MapNode, problem_at
 from releasecheck.config.text import read_bytes, to_text
 from releasecheck.errors import ConfigError, Problem
-from releasecheck.model.suite import JsonSchemaJudge, Suite
+from releasecheck.model.judge import JsonSchemaJudge
+from releasecheck.model.suite import Suite
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from releasecheck.model.suite import Judge
+    from releasecheck.model.judge import Judge
 
 
 _STAND_IN: Final = {"type": "object"}

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from releasecheck.gates.rules import Decision
+    from releasecheck.model.gate import GateSpec
     from releasecheck.model.plan import Plan
-    from releasecheck.model.suite import GateSpec
     from releasecheck.model.table import Baseline, Indices, ScoreTable
 
 

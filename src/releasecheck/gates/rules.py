@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from releasecheck.gates.evidence import Measured, Shared
     from releasecheck.gates.subject import Subject
-    from releasecheck.model.suite import GateSpec, NoRegression
+    from releasecheck.model.gate import GateSpec, NoRegression
     from releasecheck.model.table import CaseRow, Flags
 
 

@@ -7,19 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from releasecheck.model.suite import (
-    BUILTIN_METRICS,
-    favours_failures,
-    has_pass_mark,
-    value_range,
-)
+from releasecheck.model.gate import BUILTIN_METRICS, favours_failures
+from releasecheck.model.judge import has_pass_mark, value_range
 from releasecheck.stats import column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from releasecheck.model.gate import GateSpec
     from releasecheck.model.plan import Plan, PlannedJudge
-    from releasecheck.model.suite import GateSpec
     from releasecheck.model.table import CaseRow, Flags, ScoreTable
     from releasecheck.stats import Column
 

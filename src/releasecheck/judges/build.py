@@ -4,33 +4,41 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from releasecheck.credentials import redactor_of
 from releasecheck.errors import ConfigError, EnvironmentMissing, Problem
 from releasecheck.judges.checks import read_schema, spec_problems
-from releasecheck.judges.wrap import WrappedJudge
-from releasecheck.model.suite import (
+from releasecheck.judges.wrap import wrapped
+from releasecheck.model.judge import (
     CommandJudge,
     ContainsJudge,
     ExactJudge,
+    HttpJudge,
     JsonSchemaJudge,
+    LangfuseJudge,
+    LimitedJudge,
+    LlmJudge,
     NumericJudge,
+    PluginJudge,
+    PrecomputedJudge,
     PythonJudge,
     RankJudge,
     RegexJudge,
     SimilarityJudge,
 )
 from releasecheck.references import resolve, resolve_text
+from releasecheck.transport.context import Context
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Collection, Mapping, Sequence
 
+    from releasecheck.model.judge import Judge as JudgeSpec
     from releasecheck.model.plan import PlannedJudge
-    from releasecheck.model.suite import Judge as JudgeSpec
     from releasecheck.ports import Clock, Judge
     from releasecheck.redact import Redactor
+    from releasecheck.transport.client import RunClient
     from releasecheck.transport.process import Program
     from releasecheck.transport.pyworker import PythonWorker
 
@@ -42,7 +50,10 @@ def open_judges(
     environment: Mapping[str, str],
     clock: Clock,
     redactor: Redactor,
+    client: RunClient,
+    seed: int = 0,
     concurrency: Mapping[str, int] | None = None,
+    only: Collection[str] | None = None,
 ) -> dict[str, Judge]:
     """Every judge of a plan by its id; processes start when first asked.
 
@@ -53,18 +64,36 @@ def open_judges(
         environment: What references are read from; programs get it too.
         clock: For judges that wait.
         redactor: Removes secrets from reasons and messages.
+        client: The one of the run.
+        seed: Of the jitter.
+        only: Ids of the judges that are wanted; None is all of them.
         concurrency: This shard's part of each judge's, by id; the suite's for those not named.
 
     Raises:
         ConfigError: a judge cannot work (see `spec_problems`), or needs the folder.
         EnvironmentMissing: a variable that a judge names is not set.
     """
-    opener = _Opener(root, environment, redactor)
-    return {judge.id: opener.judge(_limited(judge.spec, concurrency or {})) for judge in planned}
+    # An own stream, so that nothing else that is seeded by the plan moves with retries.
+    from numpy.random import PCG64, Generator
+
+    context = Context(
+        environment=environment,
+        root=root or Path(),
+        clock=clock,
+        client=client,
+        redact=redactor.text,
+        jitter=Generator(PCG64([seed, 0x1D6E])).random,
+    )
+    opener = _Opener(root, environment, redactor, context)
+    return {
+        judge.id: opener.judge(_limited(judge.spec, concurrency or {}))
+        for judge in planned
+        if only is None or judge.id in only
+    }
 
 
 def _limited(spec: JudgeSpec, concurrency: Mapping[str, int]) -> JudgeSpec:
-    if not isinstance(spec, PythonJudge | CommandJudge) or spec.id not in concurrency:
+    if not isinstance(spec, LimitedJudge) or spec.id not in concurrency:
         return spec
     return spec.model_copy(update={"concurrency": concurrency[spec.id]})
 
@@ -95,8 +124,13 @@ def check_judge(
 
 class _Opener:
     def __init__(
-        self, root: Path | None, environment: Mapping[str, str], redactor: Redactor
+        self,
+        root: Path | None,
+        environment: Mapping[str, str],
+        redactor: Redactor,
+        context: Context | None = None,
     ) -> None:
+        self._context = context
         self._root = root
         self._environment = environment
         self._redactor = redactor
@@ -109,7 +143,7 @@ class _Opener:
                 Problem(f"judge {spec.id}: {p.message}", p.path, p.line, p.column, p.key)
                 for p in problems
             )
-        return WrappedJudge(self._inner(spec), spec, self._redactor)
+        return wrapped(self._inner(spec), spec, self._redactor)
 
     def _inner(self, spec: JudgeSpec) -> Judge:
         match spec:
@@ -149,16 +183,45 @@ class _Opener:
                 from releasecheck.judges.command import Command
 
                 return Command(spec, self._program(spec, spec.run), self._redactor)
+            case PrecomputedJudge():
+                from releasecheck.judges.precomputed import Precomputed
+
+                return Precomputed(spec, self._folder(spec))
+            case HttpJudge() | LangfuseJudge() | LlmJudge() | PluginJudge():
+                return self._over_network(spec)
+
+    def _over_network(self, spec: HttpJudge | LangfuseJudge | LlmJudge | PluginJudge) -> Judge:
+        assert self._context is not None  # noqa: S101 - nothing is opened only to be checked
+        match spec:
+            case HttpJudge():
+                from releasecheck.judges.http import Http
+
+                return Http(spec, self._context, self._redactor)
+            case LangfuseJudge():
+                from releasecheck.judges.langfuse import Langfuse
+
+                return Langfuse(spec, self._context, self._redactor)
+            case LlmJudge():
+                from releasecheck.judges.llm import open_llm
+
+                return open_llm(spec, self._context, self._redactor)
+            case PluginJudge():
+                from releasecheck.judges.plugin import open_plugin
+
+                return open_plugin(spec, self._context, self._redactor)
+
+    def _folder(self, spec: JudgeSpec) -> Path:
+        if self._root is None:
+            message = f"judge {spec.id} reads files of the config's folder, which is not at hand"
+            raise ConfigError([Problem(message)])
+        return self._root
 
     def _program(self, spec: PythonJudge | CommandJudge, argv: Sequence[str]) -> Program:
         from releasecheck.transport.process import Program
 
-        if self._root is None:
-            message = f"judge {spec.id} runs in the config's folder, which is not at hand"
-            raise ConfigError([Problem(message)])
         added = resolve(spec.env, self._environment)
         arguments = tuple(resolve_text(argument, self._environment) for argument in argv)
-        return Program(arguments, self._root, {**self._environment, **added})
+        return Program(arguments, self._folder(spec), {**self._environment, **added})
 
     def _worker(self, spec: PythonJudge) -> PythonWorker:
         from releasecheck.transport.classify import Classifier

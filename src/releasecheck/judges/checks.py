@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 from releasecheck.canonical import JsonProblem, parse_json
 from releasecheck.errors import ConfigError, Problem
 from releasecheck.judges.wrap import Selector
-from releasecheck.model.suite import (
+from releasecheck.model.judge import (
     CommandJudge,
     ContainsJudge,
+    HttpJudge,
     JsonSchemaJudge,
+    LangfuseJudge,
+    PluginJudge,
+    PrecomputedJudge,
     PythonJudge,
     RegexJudge,
 )
@@ -20,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from releasecheck.canonical import Json
-    from releasecheck.model.suite import Judge
+    from releasecheck.model.judge import Judge, OthersJudge
 
 
 def spec_problems(spec: Judge, root: Path | None = None) -> list[Problem]:
@@ -54,7 +58,9 @@ def _kind_problems(spec: Judge, root: Path | None) -> Iterator[Problem]:
             yield from _schema_problems(spec, root)
         case ContainsJudge():
             yield from _value_problems(spec)
-        case PythonJudge() | CommandJudge():
+        case PythonJudge() | CommandJudge() | HttpJudge() | PluginJudge():
+            yield from _scale_problems(spec)
+        case LangfuseJudge() | PrecomputedJudge():
             yield from _scale_problems(spec)
         case _:
             return
@@ -96,7 +102,9 @@ def _value_problems(spec: ContainsJudge) -> Iterator[Problem]:
         )
 
 
-def _scale_problems(spec: PythonJudge | CommandJudge) -> Iterator[Problem]:
+def _scale_problems(
+    spec: OthersJudge | LangfuseJudge | PrecomputedJudge,
+) -> Iterator[Problem]:
     if spec.scale is None or spec.pass_at is None:
         return
     low, high = spec.scale

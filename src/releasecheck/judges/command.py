@@ -16,7 +16,7 @@ from releasecheck.transport.classify import Classifier
 from releasecheck.transport.process import ProgramNotFound, run_program
 
 if TYPE_CHECKING:
-    from releasecheck.model.suite import CommandJudge
+    from releasecheck.model.judge import CommandJudge
     from releasecheck.ports import JudgeAsk
     from releasecheck.redact import Redactor
     from releasecheck.transport.classify import Trouble

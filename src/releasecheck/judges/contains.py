@@ -13,8 +13,8 @@ from releasecheck.model.score import JudgeFailed
 
 if TYPE_CHECKING:
     from releasecheck.canonical import Json
+    from releasecheck.model.judge import ContainsJudge
     from releasecheck.model.score import JudgeAnswer
-    from releasecheck.model.suite import ContainsJudge
     from releasecheck.ports import JudgeCase
 
 _WANTED = "a text that is not empty, a number, or a list of these"

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from releasecheck.canonical import Json
+    from releasecheck.model.judge import ExactJudge
     from releasecheck.model.score import JudgeAnswer
-    from releasecheck.model.suite import ExactJudge
     from releasecheck.ports import JudgeCase
 
 

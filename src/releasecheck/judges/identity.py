@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from releasecheck.canonical import digest
-from releasecheck.model.suite import CommandJudge, JsonSchemaJudge, PythonJudge
+from releasecheck.model.judge import CommandJudge, JsonSchemaJudge, PythonJudge
 from releasecheck.transport.sources import argument_files, digests_below, module_files
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from releasecheck.model.suite import Judge
+    from releasecheck.model.judge import Judge
 
 
 def judge_files(spec: Judge, root: Path) -> dict[str, str]:

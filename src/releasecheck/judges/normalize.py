@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from releasecheck.canonical import Json
-    from releasecheck.model.suite import Normalization, Normalizations
+    from releasecheck.model.judge import Normalization, Normalizations
 
 _SPACES: Final = re.compile(r"\s+")
 

@@ -23,8 +23,8 @@ from releasecheck.judges.outcome import (
 
 if TYPE_CHECKING:
     from releasecheck.canonical import Json
+    from releasecheck.model.judge import NumericJudge
     from releasecheck.model.score import JudgeAnswer
-    from releasecheck.model.suite import NumericJudge
     from releasecheck.ports import JudgeCase
 
 LONGEST_TEXT: Final = 100_000

@@ -13,7 +13,7 @@ from releasecheck.model.score import JudgeFailed
 from releasecheck.ports import Judge, Judged
 
 if TYPE_CHECKING:
-    from releasecheck.model.suite import PythonJudge
+    from releasecheck.model.judge import PythonJudge
     from releasecheck.ports import JudgeAsk
     from releasecheck.redact import Redactor
     from releasecheck.transport.pyworker import PythonWorker

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from releasecheck.canonical import Json
+    from releasecheck.model.judge import RankJudge
     from releasecheck.model.score import JudgeAnswer
-    from releasecheck.model.suite import RankJudge
     from releasecheck.ports import JudgeCase
 
 _WANTED: Final = "a list of relevant ids, or an object of ids with grades"

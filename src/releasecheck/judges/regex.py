@@ -13,8 +13,8 @@ from releasecheck.judges.outcome import LONGEST_TEXT, YES, cannot, no, not_text,
 from releasecheck.ports import Judge, Judged
 
 if TYPE_CHECKING:
+    from releasecheck.model.judge import RegexJudge
     from releasecheck.model.score import JudgeAnswer
-    from releasecheck.model.suite import RegexJudge
     from releasecheck.ports import JudgeAsk
 
 PROBE_S: Final = 0.005

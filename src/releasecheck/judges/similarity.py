@@ -13,8 +13,8 @@ from releasecheck.model.score import Scored
 
 if TYPE_CHECKING:
     from releasecheck.canonical import Json
+    from releasecheck.model.judge import SimilarityJudge
     from releasecheck.model.score import JudgeAnswer
-    from releasecheck.model.suite import SimilarityJudge
     from releasecheck.ports import JudgeCase
 
 LARGEST: Final = 10**10

@@ -12,15 +12,17 @@ from typing_extensions import override
 from releasecheck.canonical import clean_text
 from releasecheck.judges.outcome import cannot, kind
 from releasecheck.model.failure import LONGEST_MESSAGE
+from releasecheck.model.judge import OthersJudge, YesNoJudge
 from releasecheck.model.score import JudgeFailed, NotApplicable, Pending, Scored
-from releasecheck.model.suite import CommandJudge, PythonJudge, YesNoJudge
-from releasecheck.ports import Judge, Judged
+from releasecheck.ports import Arrived, BulkJudge, Collected, DeferredJudge, Judge, Judged, Purged
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from releasecheck.canonical import Json
+    from releasecheck.model.judge import Judge as JudgeSpec
+    from releasecheck.model.judge import When
     from releasecheck.model.score import JudgeAnswer
-    from releasecheck.model.suite import Judge as JudgeSpec
-    from releasecheck.model.suite import When
     from releasecheck.ports import JudgeAsk, JudgeCase
     from releasecheck.redact import Redactor
 
@@ -37,23 +39,34 @@ class WrappedJudge(Judge):
         self._inner = inner
         self._when = spec.when
         self._select = None if spec.input is None else Selector(spec.input)
-        self._negate = isinstance(spec, YesNoJudge | PythonJudge | CommandJudge) and spec.negate
+        self._negate = isinstance(spec, YesNoJudge | OthersJudge) and spec.negate
         self._redactor = redactor
 
     @override
     async def judge(self, ask: JudgeAsk) -> Judged:
+        shown = self._shown(ask)
+        if not isinstance(shown, JudgeAsk):
+            return Judged(shown)
+        return self._said(await self._inner.judge(shown))
+
+    def _shown(self, ask: JudgeAsk) -> JudgeAsk | JudgeAnswer:
+        """What the judge itself is asked, or the answer where it is not asked at all."""
         not_for = None if self._when is None else why_not_applicable(self._when, ask.case)
         if not_for is not None:
-            return Judged(NotApplicable(not_for))
-        if self._select is not None:
-            part = self._select(ask.output)
-            if isinstance(part, JudgeFailed):
-                return Judged(self._presentable(part))
-            ask = ask._replace(output=part)
-        judged = await self._inner.judge(ask)
-        answer = negated(judged.answer) if self._negate else judged.answer
-        shown = self._presentable(answer)
+            return NotApplicable(not_for)
+        if self._select is None:
+            return ask
+        part = self._select(ask.output)
+        if isinstance(part, JudgeFailed):
+            return self._presentable(part)
+        return ask._replace(output=part, whole=ask.output)
+
+    def _said(self, judged: Judged) -> Judged:
+        shown = self._answer(judged.answer)
         return judged if shown is judged.answer else Judged(shown, judged.usage)
+
+    def _answer(self, answer: JudgeAnswer) -> JudgeAnswer:
+        return self._presentable(negated(answer) if self._negate else answer)
 
     @override
     async def aclose(self) -> None:
@@ -75,6 +88,62 @@ class WrappedJudge(Judge):
         # Redacted before it is cut, or the first half of a secret would be left at the cut.
         text = self._redactor.text(clean_text(text))
         return text if len(text) <= longest else text[: longest - 3] + "..."
+
+
+class WrappedDeferred(WrappedJudge, DeferredJudge):
+    """The same around a judge that may answer later: what it answers then is treated alike."""
+
+    def __init__(self, inner: DeferredJudge, spec: JudgeSpec, redactor: Redactor) -> None:
+        super().__init__(inner, spec, redactor)
+        self._later = inner
+
+    @override
+    async def collect(self, tickets: Sequence[str], within_s: float) -> Collected:
+        found = await self._later.collect(tickets, within_s)
+        failed = found.failure
+        if failed is not None:
+            failed = replace(failed, message=self._text(failed.message or "", LONGEST_MESSAGE))
+        return Collected(
+            {
+                ticket: Arrived(self._answer(one.answer), one.usage, one.made_at)
+                for ticket, one in found.scores.items()
+            },
+            failed,
+            found.again_s,
+            tuple(self._text(each, LONGEST_MESSAGE) for each in found.violations),
+        )
+
+    @override
+    async def purge(self, tickets: Sequence[str], within_s: float) -> Purged:
+        done = await self._later.purge(tickets, within_s)
+        return Purged(done.state, self._text(done.message, LONGEST_MESSAGE))
+
+
+class WrappedBulk(WrappedDeferred, BulkJudge):
+    """The same around a judge that takes many outputs at once."""
+
+    def __init__(self, inner: BulkJudge, spec: JudgeSpec, redactor: Redactor) -> None:
+        super().__init__(inner, spec, redactor)
+        self._bulk = inner
+        self.most = inner.most
+
+    @override
+    async def submit(self, asks: Sequence[JudgeAsk]) -> Sequence[Judged]:
+        shown = [self._shown(ask) for ask in asks]
+        asked = [one for one in shown if isinstance(one, JudgeAsk)]
+        answers = iter(await self._bulk.submit(asked) if asked else ())
+        return [
+            self._said(next(answers)) if isinstance(one, JudgeAsk) else Judged(one) for one in shown
+        ]
+
+
+def wrapped(inner: Judge, spec: JudgeSpec, redactor: Redactor) -> WrappedJudge:
+    """A judge as the suite configures it; it can do what `inner` can."""
+    if isinstance(inner, BulkJudge):
+        return WrappedBulk(inner, spec, redactor)
+    if isinstance(inner, DeferredJudge):
+        return WrappedDeferred(inner, spec, redactor)
+    return WrappedJudge(inner, spec, redactor)
 
 
 class Selector:

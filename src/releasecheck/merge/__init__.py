@@ -9,13 +9,14 @@ their times, or on how often they were delivered.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from releasecheck.merge.choose import choose_outputs, choose_scores
 from releasecheck.merge.records import FileSeen, Reader, RecordSource, Rows, read_all
+from releasecheck.merge.sentinels import sentinels_seen
 from releasecheck.merge.table import name_conflicts, open_tickets, places_of, score_table, usage_of
 from releasecheck.model.table import NO_OUTPUT, TARGET_FAILED, CaseRow, ScoreTable
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from releasecheck.model.plan import Plan
+    from releasecheck.model.record import LateRecord
     from releasecheck.model.scorecard import Conflict
 
 __all__ = ["Deadline", "FileSeen", "Merged", "RecordSource", "merge"]
@@ -66,6 +68,8 @@ class Merged:
     tickets: dict[tuple[int, int, int], str]
     """(case, trial, judge) index -> ticket, for the pairs that are pending."""
     deadlines: tuple[Deadline, ...]
+    late: tuple[LateRecord, ...]
+    """Scores that came after their deadline: evidence, never counted."""
     answered_in_shard: tuple[int, ...]
     """Per shard: (case, trial)s with an output or a failure on record."""
 
@@ -95,6 +99,7 @@ def merge(
     outputs = choose_outputs(plan, len(cases), rows)
     scores = choose_scores(plan, outputs, rows)
     table, stored = score_table(plan, tuple(cases), rows, outputs, scores)
+    table = replace(table, sentinels=sentinels_seen(plan, table, rows, shard_of))
     return Merged(
         table=table,
         output_at=places_of(outputs.row, rows.out_place, table.target.shape),
@@ -109,6 +114,7 @@ def merge(
         judge_usage=usage_of(scores.row, rows.used, table.state.shape),
         tickets=open_tickets(table, rows, scores),
         deadlines=_deadlines(rows),
+        late=tuple(rows.late),
         answered_in_shard=_answered(plan, table, shard_of),
     )
 

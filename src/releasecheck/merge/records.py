@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from releasecheck.errors import CorruptLedger, ForeignRecord, Untrusted
+from releasecheck.model.judge import is_yes_no, sentinel_ids, value_range
 from releasecheck.model.record import (
     OUTPUT_LOST,
     UNKNOWN_CODE,
@@ -14,9 +15,9 @@ from releasecheck.model.record import (
     LateRecord,
     OutputRecord,
     ScoreRecord,
+    SentinelRecord,
 )
 from releasecheck.model.score import JudgeFailed, Missing, NotApplicable, Pending, Scored
-from releasecheck.model.suite import is_yes_no, value_range
 from releasecheck.model.table import FAILED, MISSING, NOT_APPLICABLE, PENDING, SCORED
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 FIRST_REVISION: Final = 1
 NAN: Final = float("nan")
+Mark: TypeAlias = tuple[int, int, int, int, int]
 
 
 class RecordSource(Protocol):
@@ -106,6 +108,8 @@ class Rows:
     place: array[int] = field(default_factory=lambda: array("q"))
     used: array[float] = field(default_factory=lambda: array("d"))
     deadlines: list[DeadlineRecord] = field(default_factory=list)
+    sentinels: list[SentinelRecord] = field(default_factory=list)
+    late: list[LateRecord] = field(default_factory=list)
     names: dict[str, int] = field(default_factory=dict)
     """Digests and tickets, interned."""
 
@@ -113,11 +117,13 @@ class Rows:
         """The number of a digest or ticket."""
         return self.names.setdefault(text, len(self.names))
 
-    def mark(self) -> tuple[int, int, int]:
+    def mark(self) -> Mark:
         """How far the columns reach."""
-        return len(self.out_at), len(self.pair), len(self.deadlines)
+        return (
+            len(self.out_at), len(self.pair), len(self.deadlines), len(self.sentinels), len(self.late),
+        )  # fmt: skip
 
-    def drop(self, start: tuple[int, int, int], stop: tuple[int, int, int]) -> None:
+    def drop(self, start: Mark, stop: Mark) -> None:
         """Remove what came between two marks."""
         for column, width in (
             (self.out_at, 1), (self.out_digest, 1), (self.out_flags, 1), (self.out_numbers, 3),
@@ -130,6 +136,8 @@ class Rows:
         ):  # fmt: skip
             del column[start[1] * width : stop[1] * width]
         del self.deadlines[start[2] : stop[2]]
+        del self.sentinels[start[3] : stop[3]]
+        del self.late[start[4] : stop[4]]
 
 
 HAS_OUTPUT, RETRYABLE, ASKED_AGAIN = 1, 2, 4
@@ -183,6 +191,9 @@ class Reader:
                         self._value(record.score.value, judge, record, source)
                     self._score(record, case, judge, index, offset)
                     unpurged += isinstance(record.score, Scored) and record.score.reason is not None
+                case SentinelRecord():
+                    self._sentinel(record, header, source)
+                    self.rows.sentinels.append(record)
                 case DeadlineRecord():
                     self._judge(record, source)
                     self.rows.deadlines.append(record)
@@ -191,6 +202,7 @@ class Reader:
                     judge = self._judge(record, source)
                     if record.value is not None:
                         self._value(record.value, judge, record, source)
+                    self.rows.late.append(record)
         return count, unpurged
 
     def _case(
@@ -214,8 +226,27 @@ class Reader:
             raise ForeignRecord(message)
         return index
 
+    def _sentinel(self, record: SentinelRecord, header: FileHeader, source: RecordSource) -> None:
+        judge = self._judge(record, source)
+        if record.sentinel not in sentinel_ids(self.plan.judges[judge].spec):
+            message = (
+                f"{source.name}: it holds a record of the sentinel {record.sentinel[:80]!r}, which judge "
+                f"{record.judge} of the plan does not have; give only the result files of this run"
+            )
+            raise ForeignRecord(message)
+        if header.shard not in (None, record.shard) or record.shard >= len(self.plan.shards):
+            message = (
+                f"{source.name}: it holds a record of a sentinel of shard {record.shard}; give only the "
+                "result files of this run"
+            )
+            raise ForeignRecord(message)
+        if isinstance(record.score, Scored):
+            self._value(record.score.value, judge, record, source)
+
     def _judge(
-        self, record: ScoreRecord | LateRecord | DeadlineRecord, source: RecordSource
+        self,
+        record: ScoreRecord | LateRecord | DeadlineRecord | SentinelRecord,
+        source: RecordSource,
     ) -> int:
         judge = self.judge_index.get(record.judge)
         if judge is None:
@@ -233,7 +264,11 @@ class Reader:
         return judge
 
     def _value(
-        self, value: float, judge: int, record: ScoreRecord | LateRecord, source: RecordSource
+        self,
+        value: float,
+        judge: int,
+        record: ScoreRecord | LateRecord | SentinelRecord,
+        source: RecordSource,
     ) -> None:
         limits = self._ranges[judge]
         if limits is None:
@@ -243,9 +278,13 @@ class Reader:
         expected = (
             "1 or 0" if self._yes_no[judge] else f"a number from {limits[0]:g} to {limits[1]:g}"
         )
+        to = (
+            f"sentinel {record.sentinel[:80]!r}"
+            if isinstance(record, SentinelRecord)
+            else f"case {record.case[:80]!r}, trial {record.trial}"
+        )
         message = (
-            f"{source.name}: judge {record.judge!r} gave {value!r} to case {record.case[:80]!r}, trial "
-            f"{record.trial}; expected {expected}. The file was changed after it was written: get the "
+            f"{source.name}: judge {record.judge!r} gave {value!r} to {to}; expected {expected}. The file was changed after it was written: get the "
             "original again, or run its shard anew"
         )
         raise CorruptLedger(message)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from releasecheck.merge.records import HAS_OUTPUT, RETRYABLE
+from releasecheck.model.judge import pass_mark
 from releasecheck.model.scorecard import Conflict
-from releasecheck.model.suite import pass_mark
 from releasecheck.model.table import (
     ANSWERED,
     FAILED,

@@ -8,16 +8,11 @@ from pydantic import Field
 
 from releasecheck.canonical import digest
 from releasecheck.model.base import Digest, Document, FromList, JsonValue
+from releasecheck.model.gate import GateSpec
+from releasecheck.model.judge import Judge
 from releasecheck.model.policy import Adopted, Policy
-from releasecheck.model.suite import (
-    BaselineRule,
-    Budget,
-    GateSpec,
-    Judge,
-    Settle,
-    StoreOutputs,
-    Target,
-)
+from releasecheck.model.suite import BaselineRule, Budget, Settle, StoreOutputs
+from releasecheck.model.target import Target
 
 Mode: TypeAlias = Literal["full", "preview", "delta"]
 PLAN_SCHEMA: Final = "releasecheck/plan@1"

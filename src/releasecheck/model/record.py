@@ -25,6 +25,8 @@ RESULTS_SCHEMA: Final = "releasecheck/results@1"
 PURGEABLE: Final = ("output", "reason")
 """Keys of a line that its digest leaves out; so is `failure.message`."""
 
+RESUMED: Final = "resumed_after_deadline"
+"""Note on a score that was taken once more than the deadline allowed, since settling had been interrupted."""
 OUTPUT_LOST: Final = "output_lost"
 """Note on an output: the one before it was not stored, and had to be asked again to be judged."""
 
@@ -186,11 +188,15 @@ class ScoreRecord(NamedTuple):
     usage: Usage
     revision: int
     at: str
+    notes: tuple[str, ...] = ()
+    """How it came, where that must be said: `resumed_after_deadline`."""
 
     def to_json(self) -> dict[str, Json]:
         """The line."""
         state, value, reason, failed = _split_score(self.score)
+        noted: dict[str, Json] = {"notes": list(self.notes)} if self.notes else {}
         return {
+            **noted,
             "record": "score",
             "case": self.case,
             "trial": self.trial,
@@ -209,7 +215,7 @@ class ScoreRecord(NamedTuple):
     def to_lines(self) -> tuple[bytes, bytes]:
         """The line as it is written, and as purging leaves it (see `OutputRecord.to_lines`)."""
         score = self.score
-        if not isinstance(score, Scored):
+        if not isinstance(score, Scored) or self.notes:
             return lines_of(self.to_json())
         with suppress(UnicodeEncodeError):
             head = (
@@ -238,8 +244,42 @@ def _split_score(score: Score) -> tuple[str, float | None, str | None, Failure |
             return "pending", None, None, None
         case JudgeFailed(failed):
             return "failed", None, failed.code, failed
-        case Missing(reason):
-            return "missing", None, reason, None
+        case Missing(reason, failed):
+            return "missing", None, reason, failed
+
+
+class SentinelRecord(NamedTuple):
+    """What one judge said about one of its sentinels, in one shard."""
+
+    judge: str
+    sentinel: str
+    """Its name."""
+    shard: int
+    """Whose sentinel it is; each shard shows its judges their sentinels."""
+    digest: str
+    """Of the sentinel's output: a score of another one says nothing."""
+    score: Score
+    ticket: str | None
+    usage: Usage
+    at: str
+
+    def to_json(self) -> dict[str, Json]:
+        """The line."""
+        state, value, reason, failed = _split_score(self.score)
+        return {
+            "record": "sentinel",
+            "judge": self.judge,
+            "sentinel": self.sentinel,
+            "shard": self.shard,
+            "digest": self.digest,
+            "state": state,
+            "value": value,
+            "reason": reason,
+            "failure": None if failed is None else failed.to_json(),
+            "ticket": self.score.ticket if isinstance(self.score, Pending) else self.ticket,
+            "usage": self.usage.to_json(),
+            "at": self.at,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +352,7 @@ class EndRecord:
         }
 
 
-Record: TypeAlias = OutputRecord | ScoreRecord | DeadlineRecord | LateRecord
+Record: TypeAlias = OutputRecord | ScoreRecord | SentinelRecord | DeadlineRecord | LateRecord
 AnyRecord: TypeAlias = FileHeader | Record | EndRecord
 
 
@@ -472,7 +512,8 @@ def _read_state(row: Mapping[str, Any]) -> Score:
         case "failed":
             return JudgeFailed(Failure.from_json(row["failure"]))
         case "missing":
-            return Missing(reason or "")
+            failed = row.get("failure")
+            return Missing(reason or "", None if failed is None else Failure.from_json(failed))
         case _:
             message = f"unknown score state {str(state)[:40]!r}"
             raise ValueError(message)
@@ -488,6 +529,20 @@ def _read_score(row: Mapping[str, Any]) -> ScoreRecord:
         ticket=_optional_text(row, "ticket"),
         usage=_usage(row),
         revision=_whole(row, "revision", 1),
+        at=_text(row, "at"),
+        notes=_texts(row, "notes") if "notes" in row else (),
+    )
+
+
+def _read_sentinel(row: Mapping[str, Any]) -> SentinelRecord:
+    return SentinelRecord(
+        judge=_text(row, "judge"),
+        sentinel=_text(row, "sentinel"),
+        shard=_whole(row, "shard", 0),
+        digest=_text(row, "digest"),
+        score=_read_state(row),
+        ticket=_optional_text(row, "ticket"),
+        usage=_usage(row),
         at=_text(row, "at"),
     )
 
@@ -523,6 +578,7 @@ _READERS: Final[dict[str, Callable[[Mapping[str, Any]], AnyRecord]]] = {
     "shard": _read_header,
     "output": _read_output,
     "score": _read_score,
+    "sentinel": _read_sentinel,
     "deadline": _read_deadline,
     "late": _read_late,
     "end": _read_end,

@@ -55,6 +55,8 @@ class Missing:
 
     reason: str
     """`deadline`, `interrupted`, `cancelled`, `not_executed` or `shard_lost`."""
+    failure: Failure | None = None
+    """Of the judge's last answer, where it failed: why there is none."""
 
 
 JudgeAnswer: TypeAlias = Scored | NotApplicable | Pending | JudgeFailed

@@ -38,6 +38,26 @@ class CaseRow:
 
 
 @dataclass(frozen=True, slots=True)
+class SentinelSeen:
+    """What became of one sentinel of one judge in one shard."""
+
+    judge: str
+    sentinel: str
+    shard: int
+    state: int
+    """Code of `STATES`."""
+    value: float | None
+    held: bool | None
+    """Whether the judge gave it a right score; None where it gave none."""
+    ticket: str | None
+    """Of one that is pending."""
+    said: str | None
+    """Why there is no score, in the judge's words."""
+    mendable: bool
+    """Whether another attempt, or waiting, has something to do."""
+
+
+@dataclass(frozen=True, slots=True)
 class ScoreTable:
     """All scores of one run; C cases in plan order, T trials, J judges in plan order."""
 
@@ -60,6 +80,8 @@ class ScoreTable:
     """[C, T, J]: 1 pass, 0 fail, -1 unknown (not scored, or a judge without `pass_at`)."""
     mendable: Flags
     """[C, T, J]: no record, a retryable failure, or pending: another attempt has something to do."""
+    sentinels: tuple[SentinelSeen, ...] = ()
+    """Of every judge that has some, for each shard in which it scored anything."""
 
     @property
     def pairs(self) -> int:

@@ -11,10 +11,10 @@ from releasecheck.canonical import digest_bytes, dump_document
 from releasecheck.errors import DigestMismatch, Untrusted, UsageError
 from releasecheck.metrics import measure
 from releasecheck.model.base import require_schema
+from releasecheck.model.gate import GateSpec
 from releasecheck.model.plan import BaselinePin, Mode, PlannedJudge
 from releasecheck.model.results import results_digest
 from releasecheck.model.scorecard import Manifest, Scorecard
-from releasecheck.model.suite import GateSpec
 from releasecheck.model.table import Baseline
 from releasecheck.pipeline.compare import same_metric
 from releasecheck.pipeline.files import parse_document, read_bytes, read_lines, write_whole

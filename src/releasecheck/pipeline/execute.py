@@ -25,7 +25,7 @@ from releasecheck.plan import ShardLimits, divide, whole_judge_concurrency
 from releasecheck.references import missing_names
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 
     from releasecheck.model.plan import Plan
     from releasecheck.model.table import Flags, Indices
@@ -120,12 +120,19 @@ def check_approval(plan: Plan, approved_by: str | None) -> None:
 
 @asynccontextmanager
 async def open_tools(
-    folder: PlanFolder, world: World, asked: JudgesAsked, *, shard: int | None, logs: Path
+    folder: PlanFolder,
+    world: World,
+    asked: JudgesAsked,
+    *,
+    shard: int | None,
+    logs: Path,
+    only: Collection[str] | None = None,
 ) -> AsyncIterator[Tools]:
     """Open the target and the judges, and stop them again whatever happens.
 
     `shard` takes its share of the run's limits; None takes them whole, for the only process at work.
-    What a started program printed is kept in the folder `logs`, without secrets.
+    What a started program printed is kept in the folder `logs`, without secrets. `only` names the judges
+    that are wanted; None is all of them.
     """
     from releasecheck.judges import open_judges
     from releasecheck.targets import open_target
@@ -153,7 +160,10 @@ async def open_tools(
                 environment=world.environment,
                 clock=world.clock,
                 redactor=redactor,
+                client=client,
+                seed=plan.seed,
                 concurrency=limits.judge_concurrency,
+                only=only,
             )
             for judge in judges.values():
                 stack.push_async_callback(judge.aclose)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from releasecheck.config import load_suite, load_suite_under, read_cases
 from releasecheck.errors import ConfigError, Problem, ReleaseCheckError
+from releasecheck.model.judge import CommandJudge, PythonJudge
 from releasecheck.model.policy import PolicyChanges
-from releasecheck.model.suite import CommandJudge, PythonJudge
 from releasecheck.pipeline.baselines import FILES, PROMOTION
 from releasecheck.pipeline.files import file_digest
 from releasecheck.plan.changes import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from releasecheck.config.nodes import problem_at
 from releasecheck.errors import ConfigError, DigestMismatch, Problem, UsageError
-from releasecheck.model.suite import CommandJudge, PythonJudge
+from releasecheck.model.judge import CommandJudge, PythonJudge
 from releasecheck.pipeline.execute import check_environment
 
 if TYPE_CHECKING:
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
     from releasecheck.config import LoadedSuite
     from releasecheck.config.nodes import Loc
+    from releasecheck.model.judge import Judge
     from releasecheck.model.plan import Plan
-    from releasecheck.model.suite import Judge, Target
+    from releasecheck.model.target import Target
     from releasecheck.pipeline.remaining import JudgesAsked
     from releasecheck.pipeline.roots import Roots
 

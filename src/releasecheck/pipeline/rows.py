@@ -9,10 +9,10 @@ import numpy as np
 from releasecheck.canonical import digest, dump_line
 from releasecheck.errors import DigestMismatch, Untrusted
 from releasecheck.ledger.jsonl import read_line_at
+from releasecheck.model.judge import value_passes
 from releasecheck.model.record import NO_USAGE, OutputRecord, ScoreRecord, read_record
 from releasecheck.model.results import ResultRow, RowScore
 from releasecheck.model.score import JudgeFailed, Missing, NotApplicable, Scored
-from releasecheck.model.suite import value_passes
 from releasecheck.model.table import (
     ANSWERED,
     FAILED,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from releasecheck.canonical import Json
-    from releasecheck.model.suite import Judge
+    from releasecheck.model.judge import Judge
     from releasecheck.pipeline.remaining import Recorded
 
 NOT_EXECUTED = "not_executed"

@@ -26,6 +26,7 @@ from releasecheck.model.record import (
     LateRecord,
     OutputRecord,
     ScoreRecord,
+    SentinelRecord,
 )
 from releasecheck.pipeline.adopting import check_plain
 from releasecheck.pipeline.folders import LEDGER_FILE, ledger_files
@@ -191,7 +192,7 @@ def _outputs(
                 # Left out, but a score for what was never planned shows that the file was made up.
                 _planned(folder, reader, planned, record.case, record.trial, "a score")
                 taken.left_out += 1
-            case DeadlineRecord():
+            case DeadlineRecord() | SentinelRecord():
                 taken.left_out += 1
 
 

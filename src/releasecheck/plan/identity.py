@@ -11,11 +11,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from releasecheck.canonical import Json
-    from releasecheck.model.suite import Judge, Target
+    from releasecheck.model.judge import Judge
+    from releasecheck.model.target import Target
 
-_HOW_IT_RUNS: Final = {"timeout", "deadline", "concurrency"}
-"""Settings of a judge that cannot change a score, only whether and when it comes."""
-_CONTRACTS: Final = {"python": "python@1", "command": "command@1"}
+_HOW_IT_RUNS: Final = {
+    "timeout", "deadline", "concurrency", "interval", "batch", "wait", "mode", "sentinels",
+}  # fmt: skip
+"""Settings of a judge that cannot change a score, only whether and when it comes, and who checks it."""
+_CONTRACTS: Final = {
+    "python": "python@1", "command": "command@1", "http": "evaluator@2", "langfuse": "langfuse@1",
+    "llm": "llm@1", "precomputed": "precomputed@1", "plugin": "evaluator@2",
+}  # fmt: skip
 
 
 def judge_identity(spec: Judge, files: Mapping[str, str] | None = None) -> PlannedJudge:

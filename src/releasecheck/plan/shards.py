@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from releasecheck.errors import UsageError
-from releasecheck.model.suite import CommandJudge, PythonJudge
+from releasecheck.model.judge import LimitedJudge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -131,5 +131,5 @@ def whole_judge_concurrency(plan: Plan) -> dict[str, int]:
     return {
         judge.id: judge.spec.concurrency
         for judge in plan.judges
-        if isinstance(judge.spec, PythonJudge | CommandJudge)
+        if isinstance(judge.spec, LimitedJudge)
     }

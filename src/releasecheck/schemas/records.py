@@ -82,6 +82,7 @@ def results_schema() -> dict[str, Any]:
         "shard": _header(),
         "output": _output(),
         "score": _score(),
+        "sentinel": _sentinel(),
         "deadline": _deadline(),
         "late": _late(),
         "end": _end(),
@@ -159,8 +160,30 @@ def _score() -> dict[str, Any]:
             "usage": {"$ref": "#/$defs/usage"},
             "revision": _whole(1),
             "at": _TIME,
+            "notes": _TEXTS,
         },
         "What one judge said about one output.",
+        optional=("notes",),
+    )
+
+
+def _sentinel() -> dict[str, Any]:
+    return _VALUE_RULE | _object(
+        {
+            **_record("sentinel"),
+            "judge": _TEXT,
+            "sentinel": _TEXT,
+            "shard": _whole(0),
+            "digest": _DIGEST,
+            "state": {"enum": list(STATES)},
+            "value": _NUMBER_OR_NULL,
+            "reason": _TEXT_OR_NULL,
+            "failure": _FAILURE_OR_NULL,
+            "ticket": _TEXT_OR_NULL,
+            "usage": {"$ref": "#/$defs/usage"},
+            "at": _TIME,
+        },
+        "What one judge said about an answer whose score is known.",
     )
 
 

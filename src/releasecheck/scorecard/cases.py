@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from releasecheck.model.suite import pass_mark
+from releasecheck.model.judge import pass_mark
 from releasecheck.scorecard.numbers import shown
 from releasecheck.scorecard.texts import Cut, as_text, cut, shorten
 

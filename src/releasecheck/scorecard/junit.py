@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from releasecheck.model.suite import pass_mark
+from releasecheck.model.judge import pass_mark
 from releasecheck.scorecard.numbers import shown
 from releasecheck.scorecard.texts import as_text, cut, shorten
 from releasecheck.scorecard.xml import HEAD, Xml, element, end, start, text

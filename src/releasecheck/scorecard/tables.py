@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from releasecheck.model.suite import BUILTIN_METRICS
+from releasecheck.model.gate import BUILTIN_METRICS
 from releasecheck.scorecard.numbers import NOTHING, change, count, share, shown
 from releasecheck.scorecard.verdict import OUTCOME_TONES, OUTCOME_WORDS, SIGNS
 from releasecheck.stats import plain, show

@@ -22,8 +22,9 @@ from releasecheck.model.table import (
 from releasecheck.stats.exact import exact, exact_sum, quantile_rank
 
 if TYPE_CHECKING:
+    from releasecheck.model.gate import Stat
+    from releasecheck.model.judge import Judge
     from releasecheck.model.plan import Measurable
-    from releasecheck.model.suite import Judge, Stat
     from releasecheck.model.table import Codes, Flags, Floats, Indices, ScoreTable
 
 UNREPORTED: Final = len(STATES)

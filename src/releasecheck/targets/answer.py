@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from jmespath.exceptions import JMESPathError
 
 from releasecheck.targets.ask import Attempt, Got, Lost
-from releasecheck.targets.reading import Read, UsageReader, search, trace_id
+from releasecheck.transport.reading import Read, UsageReader, search, trace_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from releasecheck.canonical import Json
-    from releasecheck.model.suite import TargetBase
+    from releasecheck.model.target import TargetBase
     from releasecheck.transport.classify import Classifier, Trouble
 
 HEADER = "header:"

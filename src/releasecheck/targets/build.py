@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from releasecheck.errors import ConfigError, Problem
-from releasecheck.model.suite import CommandTarget, HttpTarget, OpenAITarget, PythonTarget
+from releasecheck.model.target import CommandTarget, HttpTarget, OpenAITarget, PythonTarget
 from releasecheck.references import PORT
 from releasecheck.targets.checks import template_problems
 from releasecheck.targets.retrying import RetryingTarget, Rules
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from releasecheck.model.suite import Target as TargetSpec
+    from releasecheck.model.target import Target as TargetSpec
     from releasecheck.ports import Clock, Target
     from releasecheck.redact import Redactor
     from releasecheck.targets.ask import Asker

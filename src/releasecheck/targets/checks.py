@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from releasecheck.credentials import redactor_of
 from releasecheck.errors import ConfigError, EnvironmentMissing, Problem
-from releasecheck.model.suite import CommandTarget, HttpTarget, OpenAITarget, PythonTarget
+from releasecheck.model.target import CommandTarget, HttpTarget, OpenAITarget, PythonTarget
 from releasecheck.references import resolve, resolve_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from releasecheck.model.suite import Target as TargetSpec
+    from releasecheck.model.target import Target as TargetSpec
 
 
 def check_target(

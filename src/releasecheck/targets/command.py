@@ -12,12 +12,12 @@ from releasecheck.errors import ConfigError, Problem
 from releasecheck.references import resolve_text
 from releasecheck.targets.answer import AnswerReader
 from releasecheck.targets.ask import Asker, Attempt, Got, Lost
-from releasecheck.targets.reading import Read, json_problem, read_json, read_text
 from releasecheck.transport.process import Program, ProgramNotFound, run_program
+from releasecheck.transport.reading import Read, json_problem, read_json, read_text
 
 if TYPE_CHECKING:
     from releasecheck.canonical import Json
-    from releasecheck.model.suite import CommandTarget
+    from releasecheck.model.target import CommandTarget
     from releasecheck.ports import TargetCall
     from releasecheck.transport.classify import Classifier, Trouble
     from releasecheck.transport.context import Context

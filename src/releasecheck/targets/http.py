@@ -12,15 +12,16 @@ from releasecheck.canonical import JsonProblem
 from releasecheck.references import resolve_text
 from releasecheck.targets.answer import AnswerReader
 from releasecheck.targets.ask import Asker, Attempt, Lost
-from releasecheck.targets.endpoint import Endpoint, not_json, read_body
 from releasecheck.targets.template import Names, TemplateProblem, compile_url, compile_value
+from releasecheck.transport.classify import Trouble
+from releasecheck.transport.endpoint import Endpoint, not_json, read_body
 from releasecheck.transport.http import origin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from releasecheck.canonical import Json
-    from releasecheck.model.suite import HttpTarget
+    from releasecheck.model.target import HttpTarget
     from releasecheck.ports import Clock, TargetCall
     from releasecheck.transport.classify import Classifier
     from releasecheck.transport.http import HttpAnswer, HttpClient
@@ -91,8 +92,8 @@ class HttpAsker(Asker):
         except TemplateProblem as problem:
             return Lost(self.classify.config("template", str(problem)))
         answer = await self._endpoint.send(content, call.idempotency_key, url)
-        if isinstance(answer, Lost):
-            return answer
+        if isinstance(answer, Trouble):
+            return Lost(answer)
         return self._read(answer)
 
     def _read(self, answer: HttpAnswer) -> Attempt:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from releasecheck.model.suite import CommandTarget, PythonTarget
+from releasecheck.model.target import CommandTarget, PythonTarget
 from releasecheck.transport.sources import argument_files, digests_below, module_files
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from releasecheck.model.suite import Target
+    from releasecheck.model.target import Target
 
 
 def target_files(spec: Target, root: Path) -> dict[str, str]:

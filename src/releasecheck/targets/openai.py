@@ -12,18 +12,19 @@ from releasecheck.errors import ConfigError, Problem
 from releasecheck.references import resolve, resolve_text
 from releasecheck.targets.answer import AnswerReader
 from releasecheck.targets.ask import Asker, Attempt, Got, Lost
-from releasecheck.targets.endpoint import Endpoint, not_json
 from releasecheck.targets.http import names_of
-from releasecheck.targets.reading import read_json
 from releasecheck.targets.template import TemplateProblem, compile_value
+from releasecheck.transport.chat import Completion
+from releasecheck.transport.classify import Trouble
+from releasecheck.transport.endpoint import Endpoint, not_json
+from releasecheck.transport.reading import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from releasecheck.canonical import Json
-    from releasecheck.model.suite import OpenAITarget
+    from releasecheck.model.target import OpenAITarget
     from releasecheck.ports import Clock, TargetCall
-    from releasecheck.transport.classify import Classifier, Trouble
+    from releasecheck.transport.classify import Classifier
     from releasecheck.transport.http import HttpAnswer, HttpClient
     from releasecheck.transport.limits import Gate
 
@@ -81,7 +82,7 @@ class OpenAIAsker(Asker):
         except (TemplateProblem, TypeError, ValueError) as problem:
             return Lost(self.classify.config("template", str(problem)))
         answer = await self._endpoint.send(content, call.idempotency_key)
-        return answer if isinstance(answer, Lost) else self._read(answer)
+        return Lost(answer) if isinstance(answer, Trouble) else self._read(answer)
 
     def _read(self, answer: HttpAnswer) -> Attempt:
         doing = self._endpoint.doing
@@ -105,60 +106,3 @@ class OpenAIAsker(Asker):
     @override
     async def aclose(self) -> None:
         return None
-
-
-class Completion:
-    """A chat completion, however it looks."""
-
-    def __init__(self, body: Json, classify: Classifier, doing: str) -> None:
-        self._body = body if isinstance(body, dict) else {}
-        choices = self._body.get("choices")
-        first = choices[0] if isinstance(choices, list) and choices else None
-        self._choice: dict[str, Any] | None = first if isinstance(first, dict) else None
-        message = (self._choice or {}).get("message")
-        self._message: dict[str, Any] = message if isinstance(message, dict) else {}
-        self._classify = classify
-        self._doing = doing
-
-    def trouble(self, *, needs_text: bool) -> Trouble | None:
-        """Why this is no answer; None when it is one."""
-        classify, doing = self._classify, self._doing
-        error = self._body.get("error")
-        if error and self._choice is None:
-            said = error.get("message") if isinstance(error, dict) else error
-            said = classify.start_of(str(said))
-            return classify.infra("error_in_body", f"{doing}: answered 2xx with an error: {said}")
-        if self._choice is None:
-            return classify.broken("no_choices", f"{doing}: the answer has no choices")
-        reason = self._choice.get("finish_reason")
-        if reason == "content_filter":
-            return classify.outcome("filtered", f"{doing}: a content filter withheld the answer")
-        if reason == "length":
-            return classify.outcome(
-                "truncated",
-                f"{doing}: the answer was cut at the token limit; raise max_tokens in params",
-            )
-        refusal = self._message.get("refusal")
-        if refusal:
-            said = classify.start_of(str(refusal))
-            return classify.outcome("refused", f"{doing}: the model refused: {said}")
-        if needs_text and self.text() is None and self._calls_tools(reason):
-            return classify.outcome(
-                "tool_calls", f"{doing}: the model called a tool instead of answering"
-            )
-        return None
-
-    def _calls_tools(self, reason: Json) -> bool:
-        called = self._message.get("tool_calls") or self._message.get("function_call")
-        return bool(called) or reason in ("tool_calls", "function_call")
-
-    def text(self) -> str | None:
-        """The content of the message: a text, or the text parts of a list, joined."""
-        content = self._message.get("content")
-        if isinstance(content, str):
-            return content
-        if not isinstance(content, list):
-            return None
-        parts = [part.get("text") for part in content if isinstance(part, dict)]
-        texts = [part for part in parts if isinstance(part, str)]
-        return "".join(texts) if texts else None

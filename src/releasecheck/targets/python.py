@@ -12,13 +12,13 @@ from releasecheck.references import resolve_text
 from releasecheck.targets.answer import AnswerReader
 from releasecheck.targets.ask import Asker, Attempt, Lost
 from releasecheck.targets.command import case_object
-from releasecheck.targets.reading import json_problem, read_json
 from releasecheck.transport.limits import Gate
 from releasecheck.transport.process import Program
 from releasecheck.transport.pyworker import PythonWorker, WorkerNotStarted
+from releasecheck.transport.reading import json_problem, read_json
 
 if TYPE_CHECKING:
-    from releasecheck.model.suite import PythonTarget
+    from releasecheck.model.target import PythonTarget
     from releasecheck.ports import TargetCall
     from releasecheck.transport.classify import Classifier
     from releasecheck.transport.context import Context

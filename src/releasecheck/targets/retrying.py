@@ -12,8 +12,8 @@ from releasecheck.model.failure import failure
 from releasecheck.model.record import NO_USAGE, Usage
 from releasecheck.ports import Answered, Target, TargetAnswer, TargetCall, TargetFailed
 from releasecheck.targets.ask import Asker, Attempt, Lost
-from releasecheck.targets.reading import add
 from releasecheck.transport.limits import NEVER
+from releasecheck.transport.reading import add
 from releasecheck.transport.retry import LONGEST_RETRY_AFTER_S, LONGEST_WAIT_S
 
 if TYPE_CHECKING:

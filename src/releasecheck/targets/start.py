@@ -16,7 +16,7 @@ from releasecheck.transport.classify import signal_name
 from releasecheck.transport.process import Program, ProgramNotFound, start_child
 
 if TYPE_CHECKING:
-    from releasecheck.model.suite import StartSpec
+    from releasecheck.model.target import StartSpec
     from releasecheck.transport.classify import Classifier
     from releasecheck.transport.context import Context
     from releasecheck.transport.process import Child

@@ -7,7 +7,7 @@ import pytest
 from releasecheck.canonical import digest, digest_bytes
 from releasecheck.config import load_suite
 from releasecheck.errors import ConfigError
-from releasecheck.model.suite import ContainsJudge, JsonSchemaJudge, NumericJudge
+from releasecheck.model.judge import ContainsJudge, JsonSchemaJudge, NumericJudge
 from tests.unit.config.folder import Folder, config
 
 

@@ -13,7 +13,8 @@ from releasecheck.drivers.github.found import Chosen, FromRepository, NoneFound
 from releasecheck.drivers.github.refusals import MOST_KEPT, RefusalLog
 from releasecheck.drivers.github.wanted import Committed, Wanted, wanted_in
 from releasecheck.gates import decide
-from releasecheck.model.suite import BaselineRule, GateSpec, NoRegression
+from releasecheck.model.gate import GateSpec, NoRegression
+from releasecheck.model.suite import BaselineRule
 from tests.unit.github.test_context import AFTER, BASE, HEAD, PULL, REPOSITORY, SHA, read
 from tests.unit.tables import plan_for, score_table
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter
 
 from releasecheck.judges import open_judges
+from releasecheck.model.judge import Judge as JudgeSpec
 from releasecheck.model.plan import PlannedJudge
 from releasecheck.model.score import JudgeAnswer, JudgeFailed, NotApplicable, Scored
-from releasecheck.model.suite import Judge as JudgeSpec
 from releasecheck.ports import Judge, JudgeAsk, JudgeCase
 from releasecheck.redact import NOTHING_SECRET, Redactor
+from releasecheck.transport import open_client
 from tests.fakes import FakeClock
 
 if TYPE_CHECKING:
@@ -38,7 +39,12 @@ def opened(
     """The judge of a plan with this one."""
     planned = PlannedJudge(spec=spec, contract="builtin@1", digest=DIGEST)
     judges = open_judges(
-        [planned], root=root, environment=environment or {}, clock=FakeClock(), redactor=redactor
+        [planned],
+        root=root,
+        environment=environment or {},
+        clock=FakeClock(),
+        redactor=redactor,
+        client=open_client(environment or {}),
     )
     return judges[spec.id]
 

@@ -10,10 +10,10 @@ import pytest
 
 from releasecheck.errors import CorruptLedger, ForeignRecord, Untrusted
 from releasecheck.merge import Deadline, Merged
+from releasecheck.model.judge import ExactJudge, Judge, PythonJudge, RankJudge, SimilarityJudge
 from releasecheck.model.record import OUTPUT_LOST, FileHeader, Record, Usage
 from releasecheck.model.score import Missing, Pending, Score
 from releasecheck.model.scorecard import Conflict
-from releasecheck.model.suite import ExactJudge, Judge, PythonJudge, RankJudge, SimilarityJudge
 from releasecheck.model.table import (
     ANSWERED,
     FAILED,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 from pydantic import TypeAdapter
 
-from releasecheck.model.suite import Target
+from releasecheck.model.target import Target
 from releasecheck.ports import TargetAnswer, TargetCall
 from releasecheck.redact import Redactor
 from releasecheck.targets import open_target
@@ -19,7 +19,7 @@ from tests.fakes import FakeClock
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from releasecheck.model.suite import Target as TargetSpec
+    from releasecheck.model.target import Target as TargetSpec
 
 SPECS: TypeAdapter[Any] = TypeAdapter(Target)
 

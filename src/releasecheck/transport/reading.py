@@ -17,7 +17,7 @@ from releasecheck.model.record import NO_USAGE, Usage
 
 if TYPE_CHECKING:
     from releasecheck.canonical import Json
-    from releasecheck.model.suite import UsagePaths
+    from releasecheck.model.target import UsagePaths
 
 Search: TypeAlias = Callable[[Any], Any]
 SURROGATES: Final = "surrogates_replaced"

@@ -10,8 +10,8 @@ from hypothesis import given
 from releasecheck.canonical import JsonProblem, dump_line
 from releasecheck.errors import ConfigError
 from releasecheck.model.record import NO_USAGE, Usage
-from releasecheck.model.suite import UsagePaths
-from releasecheck.targets.reading import (
+from releasecheck.model.target import UsagePaths
+from releasecheck.transport.reading import (
     CHARSETS,
     UsageReader,
     add,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
@@ -9,9 +10,8 @@ import httpx
 
 from releasecheck.canonical import JsonProblem
 from releasecheck.errors import ConfigError, Problem
-from releasecheck.targets.ask import Lost
-from releasecheck.targets.reading import Read, json_problem, read_json, read_text
 from releasecheck.transport.http import headers_with, origin
+from releasecheck.transport.reading import Read, json_problem, read_json, read_text
 from releasecheck.transport.retry import parse_retry_after
 
 if TYPE_CHECKING:
@@ -38,8 +38,11 @@ class Endpoint:
         url: str,
         headers: Mapping[str, str],
         timeout_s: float,
+        key: str = "target",
     ) -> None:
         """Take what is the same for every call; `url` and `headers` have no references any more.
+
+        `key` is what the config calls the thing that is asked, for messages.
 
         Raises:
             ConfigError: the address or a header cannot be used.
@@ -47,29 +50,47 @@ class Endpoint:
         self._client = client
         self._classify = classify
         self._clock = clock
-        self._method = method
+        self.method = method
         self._timeout_s = timeout_s
-        self.url = http_url(url, classify)
-        self._headers = _usable(headers, classify)
+        self.url = http_url(url, classify, key)
+        self._headers = _usable(headers, classify, key)
         self.gate = client.gates.of(origin(self.url))
         self.doing = f"{method} {origin(self.url)}{classify.redact(self.url.path)}"
 
+    def below(self, path: str, method: str | None = None) -> Endpoint:
+        """The same server and headers, at a path below this one."""
+        other = copy(self)
+        other.url = self.url.copy_with(path=self.url.path.rstrip("/") + path)
+        other.method = method or self.method
+        other.doing = f"{other.method} {origin(other.url)}{self._classify.redact(other.url.path)}"
+        return other
+
     async def send(
-        self, content: bytes, key: str, url: httpx.URL | None = None
-    ) -> HttpAnswer | Lost:
-        """One request; an answer with a status other than 2xx is a failure."""
-        # A header is ASCII; an id need not be.
-        sent = key if key.isascii() else quote(key, safe=PRINTABLE)
+        self,
+        content: bytes,
+        key: str | None,
+        url: httpx.URL | None = None,
+        *,
+        within_s: float | None = None,
+    ) -> HttpAnswer | Trouble:
+        """One request; an answer with a status other than 2xx is a failure.
+
+        Args:
+            content: The body; empty for none.
+            key: The idempotency key; None sends none.
+            url: Another address of the same server; None is the endpoint's own.
+            within_s: Seconds; None is the endpoint's time limit, which is never exceeded.
+        """
+        headers = self._headers
+        if key is not None:
+            headers = [*headers, (IDEMPOTENCY_KEY, _ascii(key))]
+        limit = self._timeout_s if within_s is None else min(self._timeout_s, within_s)
         try:
             answer = await self._client.request(
-                self._method,
-                url or self.url,
-                headers=[*self._headers, (IDEMPOTENCY_KEY, sent.encode("ascii"))],
-                content=content,
-                within_s=self._timeout_s,
+                self.method, url or self.url, headers=headers, content=content, within_s=limit
             )
         except Exception as error:  # noqa: BLE001 - what comes from outside is classified, all of it
-            return Lost(self._classify.exception(error, self.doing))
+            return self._classify.exception(error, self.doing)
         if 200 <= answer.status < 300:
             return answer
         asked_s = parse_retry_after(
@@ -79,10 +100,15 @@ class Endpoint:
         )
         trouble = self._classify.status(answer, self.doing, asked_s)
         assert trouble is not None  # noqa: S101 - 2xx returned above
-        return Lost(trouble)
+        return trouble
 
 
-def http_url(url: str, classify: Classifier) -> httpx.URL:
+def _ascii(key: str) -> bytes:
+    # A header is ASCII; an id need not be.
+    return (key if key.isascii() else quote(key, safe=PRINTABLE)).encode("ascii")
+
+
+def http_url(url: str, classify: Classifier, key: str = "target") -> httpx.URL:
     """An absolute http or https address.
 
     Raises:
@@ -92,20 +118,20 @@ def http_url(url: str, classify: Classifier) -> httpx.URL:
         parsed = httpx.URL(url.strip())
     except (httpx.InvalidURL, ValueError) as error:
         message = f"{classify.clean(url)!r} is no address ({error}); expected http://host/path"
-        raise ConfigError([Problem(message, key="target.url")]) from None
+        raise ConfigError([Problem(message, key=f"{key}.url")]) from None
     if parsed.scheme not in ("http", "https") or not parsed.host:
         message = f"{classify.clean(url)!r} is no http:// or https:// address"
-        raise ConfigError([Problem(message, key="target.url")])
+        raise ConfigError([Problem(message, key=f"{key}.url")])
     return parsed
 
 
-def _usable(headers: Mapping[str, str], classify: Classifier) -> RawHeaders:
+def _usable(headers: Mapping[str, str], classify: Classifier, key: str) -> RawHeaders:
     for name, value in headers.items():
         if any(c in "\r\n\0" for c in name + value) or not name.isascii() or not name.strip():
             message = (
                 f"the header {classify.clean(name)!r} has a line break or a name that is no text"
             )
-            raise ConfigError([Problem(message, key="target.headers")])
+            raise ConfigError([Problem(message, key=f"{key}.headers")])
     # Ours must be the same over all attempts, and there can be only one.
     return [pair for pair in headers_with(headers) if pair[0].lower() != IDEMPOTENCY_KEY]
 
