@@ -118,6 +118,8 @@ class Judged(NamedTuple):
 
     answer: JudgeAnswer
     usage: Usage = NO_USAGE
+    notes: tuple[str, ...] = ()
+    """How it came about, as `key=value`: the model that a provider says answered, an option it refused."""
 
 
 class Judge(Protocol):
@@ -143,6 +145,8 @@ class Arrived(NamedTuple):
     usage: Usage = NO_USAGE
     made_at: str | None = None
     """When the judge says that it made the score; RFC 3339. None where it does not say."""
+    notes: tuple[str, ...] = ()
+    """As in `Judged`."""
 
 
 @dataclass(frozen=True, slots=True)

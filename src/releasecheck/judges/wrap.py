@@ -14,7 +14,7 @@ from releasecheck.judges.outcome import cannot, kind
 from releasecheck.model.failure import LONGEST_MESSAGE
 from releasecheck.model.judge import OthersJudge, YesNoJudge
 from releasecheck.model.score import JudgeFailed, NotApplicable, Pending, Scored
-from releasecheck.ports import Arrived, BulkJudge, Collected, DeferredJudge, Judge, Judged, Purged
+from releasecheck.ports import BulkJudge, Collected, DeferredJudge, Judge, Judged, Purged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +63,7 @@ class WrappedJudge(Judge):
 
     def _said(self, judged: Judged) -> Judged:
         shown = self._answer(judged.answer)
-        return judged if shown is judged.answer else Judged(shown, judged.usage)
+        return judged if shown is judged.answer else judged._replace(answer=shown)
 
     def _answer(self, answer: JudgeAnswer) -> JudgeAnswer:
         return self._presentable(negated(answer) if self._negate else answer)
@@ -105,7 +105,7 @@ class WrappedDeferred(WrappedJudge, DeferredJudge):
             failed = replace(failed, message=self._text(failed.message or "", LONGEST_MESSAGE))
         return Collected(
             {
-                ticket: Arrived(self._answer(one.answer), one.usage, one.made_at)
+                ticket: one._replace(answer=self._answer(one.answer))
                 for ticket, one in found.scores.items()
             },
             failed,

@@ -288,8 +288,10 @@ class Rubric(Written):
 
     name: str
     """Of the shipped rubric, or of the file it was written in."""
-    text: str
-    """The whole rubric, a Jinja2 template over input, output, expected, contexts and metadata."""
+    text: Annotated[str, Field(pattern=r"\S")]
+    """The whole rubric. No template: the case is sent beside it, fenced off. `$${` stands for `${`."""
+    needs: Annotated[tuple[Literal["expected", "contexts"], ...], FromList] = ()
+    """What a case must have to be judged by it."""
 
 
 class LlmJudge(DeferringJudge):
