@@ -14,7 +14,15 @@ from releasecheck.judges.outcome import cannot, kind
 from releasecheck.model.failure import LONGEST_MESSAGE
 from releasecheck.model.judge import OthersJudge, YesNoJudge
 from releasecheck.model.score import JudgeFailed, NotApplicable, Pending, Scored
-from releasecheck.ports import BulkJudge, Collected, DeferredJudge, Judge, Judged, Purged
+from releasecheck.ports import (
+    BulkJudge,
+    Collected,
+    DeferredJudge,
+    Judge,
+    JudgeAsk,
+    Judged,
+    Purged,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +31,7 @@ if TYPE_CHECKING:
     from releasecheck.model.judge import Judge as JudgeSpec
     from releasecheck.model.judge import When
     from releasecheck.model.score import JudgeAnswer
-    from releasecheck.ports import JudgeAsk, JudgeCase
+    from releasecheck.ports import JudgeCase
     from releasecheck.redact import Redactor
 
 LONGEST_REASON: Final = 2_000
