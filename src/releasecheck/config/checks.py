@@ -15,7 +15,7 @@ import jmespath
 from jmespath.exceptions import JMESPathError
 
 from releasecheck.config.nodes import Loc, MapNode, problem_at
-from releasecheck.judges.checks import spec_problems
+from releasecheck.judges.checks import deadline_note, spec_problems
 from releasecheck.model.gate import BUILTIN_METRICS, GateSpec, favours_failures
 from releasecheck.model.judge import (
     ContainsJudge,
@@ -127,6 +127,8 @@ class _Check:
                 "with `better: lower` every answer passes at the default `pass_at` of 1; "
                 "write `negate: true` instead, or `pass_at: 0`",
             )
+        if (late := deadline_note(judge, self._suite.settle.deadline)) is not None:
+            self._note((*loc, "deadline"), late)
         self._pass_at(judge, (*loc, "pass_at"))
         self._pass_rule(judge, (*loc, "pass_rule"))
 

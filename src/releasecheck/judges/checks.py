@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from releasecheck.canonical import JsonProblem, parse_json
 from releasecheck.errors import ConfigError, Problem
@@ -25,6 +26,34 @@ if TYPE_CHECKING:
 
     from releasecheck.canonical import Json
     from releasecheck.model.judge import Judge, OthersJudge
+
+QUERYABLE_S: Final = 30.0
+"""Seconds after which a trace can usually be read in Langfuse (its guide to querying traces: 15 to 30 s)."""
+LAGGING_S: Final = 600.0
+"""Seconds by which its public API may be late (its API reference: about 10 minutes for paths that are not
+real-time, among them `POST /ingestion` and the reading of scores)."""
+_ENVIRONMENT: Final = re.compile(r"(?!langfuse)[a-z0-9_-]{1,40}")
+
+
+def deadline_note(spec: Judge, default_s: float) -> str | None:
+    """What is to be said about a deadline that Langfuse may not keep (S1-L2); None when it may do.
+
+    `default_s` is the suite's, for a judge that has none of its own.
+    """
+    if not isinstance(spec, LangfuseJudge):
+        return None
+    deadline = default_s if spec.deadline is None else spec.deadline
+    if deadline < QUERYABLE_S:
+        return (
+            f"scores are taken for {deadline:g} s, and Langfuse usually shows a new trace to its evaluators "
+            f"only after 15 to {QUERYABLE_S:g} s: most scores will be missing; write `deadline: 10m`"
+        )
+    if deadline < LAGGING_S:
+        return (
+            f"scores are taken for {deadline:g} s, and parts of Langfuse's public API may be about "
+            f"{LAGGING_S / 60:g} minutes late; `deadline: 10m` or more is safe"
+        )
+    return None
 
 
 def spec_problems(spec: Judge, root: Path | None = None) -> list[Problem]:
@@ -60,7 +89,10 @@ def _kind_problems(spec: Judge, root: Path | None) -> Iterator[Problem]:
             yield from _value_problems(spec)
         case PythonJudge() | CommandJudge() | HttpJudge() | PluginJudge():
             yield from _scale_problems(spec)
-        case LangfuseJudge() | PrecomputedJudge():
+        case LangfuseJudge():
+            yield from _scale_problems(spec)
+            yield from _langfuse_problems(spec)
+        case PrecomputedJudge():
             yield from _scale_problems(spec)
         case _:
             return
@@ -100,6 +132,24 @@ def _value_problems(spec: ContainsJudge) -> Iterator[Problem]:
             f"{spec.value!r} is empty once normalized, and so is in every text; it checks nothing",
             key="value",
         )
+
+
+def _langfuse_problems(spec: LangfuseJudge) -> Iterator[Problem]:
+    name = spec.environment
+    if name is not None and "${" not in name and not _ENVIRONMENT.fullmatch(name):
+        message = (
+            f"{name[:60]!r} is no name of a Langfuse environment: at most 40 of a-z, 0-9, - and _, not "
+            "beginning with langfuse"
+        )
+        yield Problem(message, key="environment")
+    low, high = spec.scale or (None, None)
+    for category, value in spec.values.items():
+        if low is not None and high is not None and not low <= value <= high:
+            message = f"{category!r} is {value:g}, outside the judge's scale, {low:g} to {high:g}"
+            yield Problem(message, key="values")
+    if not spec.score.strip() or "," in spec.score:
+        message = f"expected the name of one score, found {spec.score!r}"
+        yield Problem(message, key="score")
 
 
 def _scale_problems(
