@@ -12,17 +12,24 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from releasecheck.canonical import JsonProblem, digest
 from releasecheck.model.failure import Failure, failure
-from releasecheck.model.record import OUTPUT_LOST, OutputRecord, ScoreRecord
+from releasecheck.model.record import OUTPUT_LOST, OutputRecord, ScoreRecord, SentinelRecord
 from releasecheck.model.score import JudgeFailed, NotApplicable, Pending, Scored
-from releasecheck.ports import Answered, JudgeAsk, JudgeCase, TargetCall, TargetFailed
+from releasecheck.ports import (
+    Answered,
+    BulkJudge,
+    JudgeAsk,
+    JudgeCase,
+    TargetCall,
+    TargetFailed,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from releasecheck.canonical import Json
     from releasecheck.model.case import Case
     from releasecheck.model.score import JudgeAnswer
-    from releasecheck.ports import Clock, Judge, LedgerWriter, Progress, Target
+    from releasecheck.ports import Clock, Judge, Judged, LedgerWriter, Progress, Target
     from releasecheck.redact import Redactor
 
 StopReason: TypeAlias = Literal["interrupted", "time_budget", "cost_budget", "target_unusable"]
@@ -82,6 +89,16 @@ class Limits:
     """Against `Shard.spent`; None is no limit."""
 
 
+class Shown(NamedTuple):
+    """A sentinel that is to be shown to its judge."""
+
+    judge: str
+    sentinel: str
+    case: JudgeCase
+    output: Json
+    digest: str
+
+
 @dataclass(frozen=True, slots=True)
 class Shard:
     """Everything a shard needs to run."""
@@ -104,6 +121,10 @@ class Shard:
     spent: Spent
     workers: int
     """Trials in flight; the target and judges keep their own limits below it."""
+    sentinels: tuple[Shown, ...] = ()
+    """Not measured yet in this shard."""
+    bulk: frozenset[str] = frozenset()
+    """Judges that take many outputs at once: they are left to `run_bulk`."""
     drained: Callable[[], None] = lambda: None
     """Called when the last trial was taken: workers fall idle from here on. May be called again."""
 
@@ -132,6 +153,7 @@ async def run_shard(shard: Shard) -> Tally:
         async with asyncio.TaskGroup() as group:
             group.create_task(run.sync_batches())
             async with asyncio.TaskGroup() as workers:
+                workers.create_task(run.show_sentinels())
                 for _ in range(max(1, min(shard.workers, shard.total))):
                     workers.create_task(run.work())
             run.finish()
@@ -139,6 +161,32 @@ async def run_shard(shard: Shard) -> Tally:
         # One cause is enough to act on; the rest are its echoes in other workers.
         raise _first(errors) from None
     return run.tally
+
+
+async def run_bulk(shard: Shard, trials: Iterator[Trial]) -> None:
+    """Hand the outputs of `trials`, and sentinels, to the judges that take many at once.
+
+    Each judge gets requests of at most as many as it takes; its tickets are on record before the next one.
+    """
+    run = _Run(shard)
+    for judge in sorted(shard.bulk):
+        await run.submit_sentinels(judge)
+    waiting: dict[str, list[tuple[JudgeAsk, Trial]]] = {judge: [] for judge in shard.bulk}
+    for trial in trials:
+        if shard.stop.reason is not None:
+            return
+        if trial.stored is None:
+            continue
+        for judge in trial.judges:
+            if judge not in waiting:
+                continue
+            waiting[judge].append((run.ask_for(trial, trial.stored, judge), trial))
+            if len(waiting[judge]) >= run.bulk_judge(judge).most:
+                await run.submit(judge, waiting[judge])
+                waiting[judge] = []
+    for judge, asks in waiting.items():
+        if asks:
+            await run.submit(judge, asks)
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -216,10 +264,9 @@ class _Run:
             stored = await self._ask(trial)
         if stored is None:
             return
-        case = trial.case
-        shown = JudgeCase(case.id, case.input, case.expected, case.metadata, case.tags, case.split)
         for judge in trial.judges:
-            await self._judge(trial, shown, stored, judge)
+            if judge not in self.shard.bulk:
+                await self._judge(trial, stored, judge)
 
     async def _ask(self, trial: Trial) -> Stored | None:
         shard, case = self.shard, trial.case
@@ -301,23 +348,84 @@ class _Run:
         if self._hopeless[1] >= HOPELESS:
             shard.stop.request("target_unusable")
 
-    async def _judge(self, trial: Trial, case: JudgeCase, stored: Stored, judge: str) -> None:
-        shard = self.shard
-        key = f"{shard.run_id}:{case.id}#t{trial.trial}:{judge}:{stored.digest}"
-        ask = JudgeAsk(case, trial.trial, stored.output, stored.digest, shard.run_id, judge, key)
-        judged = await shard.judges[judge].judge(ask)
-        answer = judged.answer
+    def ask_for(self, trial: Trial, stored: Stored, judge: str) -> JudgeAsk:
+        """What a judge is asked about one output."""
+        case, run_id = trial.case, self.shard.run_id
+        shown = JudgeCase(case.id, case.input, case.expected, case.metadata, case.tags, case.split)
+        key = f"{run_id}:{case.id}#t{trial.trial}:{judge}:{stored.digest}"
+        return JudgeAsk(shown, trial.trial, stored.output, stored.digest, run_id, judge, key)
+
+    async def _judge(self, trial: Trial, stored: Stored, judge: str) -> None:
+        ask = self.ask_for(trial, stored, judge)
+        self._record_score(ask, await self.shard.judges[judge].judge(ask))
+
+    def _record_score(self, ask: JudgeAsk, judged: Judged) -> None:
+        shard, answer = self.shard, judged.answer
         shard.spent.cost_usd += judged.usage.cost_usd or 0.0
         shard.ledger.append(
             ScoreRecord(
-                case=case.id,
-                trial=trial.trial,
-                judge=judge,
-                output_digest=stored.digest,
+                case=ask.case.id,
+                trial=ask.trial,
+                judge=ask.judge,
+                output_digest=ask.output_digest,
                 score=self._redacted(answer),
                 ticket=answer.ticket if isinstance(answer, Pending) else None,
                 usage=judged.usage,
                 revision=FIRST_REVISION,
+                at=shard.clock.now(),
+                notes=judged.notes,
+            )
+        )
+
+    def bulk_judge(self, judge: str) -> BulkJudge:
+        """One of the judges that take many outputs at once."""
+        found = self.shard.judges[judge]
+        assert isinstance(found, BulkJudge)  # noqa: S101 - `Shard.bulk` names no other
+        return found
+
+    async def submit(self, judge: str, asks: Sequence[tuple[JudgeAsk, Trial]]) -> None:
+        """One request of a judge that takes many, each answer recorded."""
+        answers = await self.bulk_judge(judge).submit([ask for ask, _ in asks])
+        for (ask, _), judged in zip(asks, answers, strict=True):
+            self._record_score(ask, judged)
+        self.shard.ledger.sync()
+
+    async def show_sentinels(self) -> None:
+        """Ask the judges about answers whose score is known, one after the other."""
+        for shown in self.shard.sentinels:
+            if shown.judge in self.shard.bulk:
+                continue
+            if self.shard.stop.reason is not None:
+                return
+            judged = await self.shard.judges[shown.judge].judge(self._sentinel_ask(shown))
+            self._record_sentinel(shown, judged)
+
+    async def submit_sentinels(self, judge: str) -> None:
+        """The sentinels of a judge that takes many, in one request."""
+        mine = [shown for shown in self.shard.sentinels if shown.judge == judge]
+        if not mine:
+            return
+        asks = [self._sentinel_ask(shown) for shown in mine]
+        for shown, judged in zip(mine, await self.bulk_judge(judge).submit(asks), strict=True):
+            self._record_sentinel(shown, judged)
+
+    def _sentinel_ask(self, shown: Shown) -> JudgeAsk:
+        shard = self.shard
+        key = f"{shard.run_id}:{shown.case.id}#s{shard.index}:{shown.judge}:{shown.digest}"
+        return JudgeAsk(shown.case, 0, shown.output, shown.digest, shard.run_id, shown.judge, key)
+
+    def _record_sentinel(self, shown: Shown, judged: Judged) -> None:
+        shard, answer = self.shard, judged.answer
+        shard.spent.cost_usd += judged.usage.cost_usd or 0.0
+        shard.ledger.append(
+            SentinelRecord(
+                judge=shown.judge,
+                sentinel=shown.sentinel,
+                shard=shard.index,
+                digest=shown.digest,
+                score=self._redacted(answer),
+                ticket=answer.ticket if isinstance(answer, Pending) else None,
+                usage=judged.usage,
                 at=shard.clock.now(),
             )
         )

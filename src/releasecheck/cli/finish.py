@@ -24,7 +24,7 @@ from releasecheck.cli.options import (
 )
 @click.option("--out", type=FOLDER, default=Path("out"), show_default=True, help="The bundle.")
 @click.option(
-    "--no-wait", is_flag=True, help="For judges that answer later (none yet): do not wait."
+    "--no-wait", is_flag=True, help="Ask judges that answer later once, and do not wait for them."
 )
 @click.option(
     "--repair", type=click.IntRange(0), default=0, help="Ask missing trials here, at most N."
@@ -32,7 +32,7 @@ from releasecheck.cli.options import (
 @click.option(
     "--time-budget",
     type=Duration(),
-    help="For judges that answer later (none yet): wait this long.",
+    help="Wait at most this long for judges that answer later.",
 )
 @click.option("--final", "close", is_flag=True, help="Decide for good on what is there.")
 @policy_root_option
@@ -53,19 +53,20 @@ def command(
 ) -> int:
     """Merge the results of all shards, decide, and write the bundle.
 
-    Exit codes: 0 every gate passed or is neutral, 1 measured and blocked, 2 no verdict.
+    Exit codes: 0 every gate passed or is neutral, 1 measured and blocked, 2 no verdict, 5 still waiting
+    for scores.
     """
     from releasecheck.cli.report import show_scorecard
     from releasecheck.drivers.local.finish import run_finish
     from releasecheck.drivers.local.world import local_world
     from releasecheck.pipeline.finish import FinishRequest
 
-    # No judge of this version defers, so there is nothing to wait for yet, and both options hold.
-    del no_wait, time_budget
     world = local_world(policy_root=policy_root)
     request = FinishRequest(plan, results, out, close, repair, approved_by)
     try:
-        result = asyncio.run(run_finish(request, world))
+        result = asyncio.run(
+            run_finish(request, world, wait=not no_wait, time_budget_s=time_budget)
+        )
     finally:
         world.progress.close()
     show_scorecard(result.scorecard, out, as_json=as_json)

@@ -209,13 +209,16 @@ class CarryOptions:
     repair: int
     close: bool
     time_budget: float | None
+    no_wait: bool
     approved_by: str | None
 
     def options(self) -> RunOptions:
         """What the driver is told."""
         from releasecheck.drivers.local.run import RunOptions
 
-        return RunOptions(self.close, self.repair, self.approved_by, self.time_budget)
+        return RunOptions(
+            self.close, self.repair, self.approved_by, self.time_budget, wait=not self.no_wait
+        )
 
 
 def carry_options(command: F) -> F:
@@ -230,7 +233,14 @@ def carry_options(command: F) -> F:
         ),
         click.option("--final", "close", is_flag=True, help="Decide for good on what is there."),
         click.option(
-            "--time-budget", type=Duration(), help="Stop between batches after this long."
+            "--time-budget",
+            type=Duration(),
+            help="Stop between batches, or waiting, after this long.",
+        ),
+        click.option(
+            "--no-wait",
+            is_flag=True,
+            help="Ask judges that answer later once, and do not wait for them.",
         ),
         approval_option,
     )

@@ -21,9 +21,11 @@ from releasecheck.model.judge import (
     ContainsJudge,
     ExactJudge,
     Judge,
+    LlmJudge,
     NumericJudge,
     OthersJudge,
     RankJudge,
+    Rubric,
     SimilarityJudge,
     YesNoJudge,
     has_pass_mark,
@@ -308,4 +310,6 @@ def need_expected(judge: Judge) -> bool:
     """Whether a judge compares with the case's `expected`."""
     if isinstance(judge, ContainsJudge):
         return judge.value is None
+    if isinstance(judge, LlmJudge):
+        return isinstance(judge.rubric, Rubric) and "expected" in judge.rubric.needs
     return isinstance(judge, ExactJudge | NumericJudge | SimilarityJudge | RankJudge)

@@ -21,6 +21,7 @@ from releasecheck.config.nodes import (
     without,
 )
 from releasecheck.config.reading import read_yaml
+from releasecheck.config.rubrics import freeze_rubrics
 from releasecheck.config.schemas import freeze_schemas
 from releasecheck.config.text import read_bytes, to_text
 from releasecheck.errors import ConfigError, Problem
@@ -139,8 +140,9 @@ def check_document(
     except ValidationError as error:
         return None, explain(error, document), []
     suite, problems = freeze_schemas(suite, document, path.parent, files)
+    suite, found, noted = freeze_rubrics(suite, document, path.parent, files)
     more, notes = check_suite(suite, document)
-    return suite, [*problems, *more], notes
+    return suite, [*problems, *found, *more], [*noted, *notes]
 
 
 def _mapping(data: bytes, path: Path) -> tuple[MapNode, list[Problem]]:

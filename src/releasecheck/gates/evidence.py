@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from releasecheck.gates.sentinels import unproven
 from releasecheck.model.table import FAILED, MISSING, PENDING
 from releasecheck.stats import UNREPORTED, count_of, exact, names, plain, quote, verdicts
 
@@ -63,6 +64,10 @@ def measured(subject: Subject, table: ScoreTable, plan: Plan) -> Measured | Refu
     gap = _gap(subject, col)
     if gap is not None:
         return Refusal("blocked_missing", gap)
+    if subject.judge is not None:
+        unproved = unproven(subject.judge.id, table)
+        if unproved is not None:
+            return Refusal("blocked_missing", unproved)
     if not col.has_value.any():
         return _nothing_applies(subject, table, plan, rows)
     undecided = _without_verdict(subject, col)

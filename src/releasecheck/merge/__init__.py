@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from releasecheck.merge.choose import choose_outputs, choose_scores
-from releasecheck.merge.records import FileSeen, Reader, RecordSource, Rows, read_all
+from releasecheck.merge.records import (
+    AFTER_DEADLINE,
+    FileSeen,
+    Reader,
+    RecordSource,
+    Rows,
+    read_all,
+)
 from releasecheck.merge.sentinels import sentinels_seen
 from releasecheck.merge.table import name_conflicts, open_tickets, places_of, score_table, usage_of
 from releasecheck.model.table import NO_OUTPUT, TARGET_FAILED, CaseRow, ScoreTable
@@ -70,6 +77,8 @@ class Merged:
     deadlines: tuple[Deadline, ...]
     late: tuple[LateRecord, ...]
     """Scores that came after their deadline: evidence, never counted."""
+    resumed: int
+    """Scores that count and were taken after their deadline, since settling had been interrupted."""
     answered_in_shard: tuple[int, ...]
     """Per shard: (case, trial)s with an output or a failure on record."""
 
@@ -115,6 +124,7 @@ def merge(
         tickets=open_tickets(table, rows, scores),
         deadlines=_deadlines(rows),
         late=tuple(rows.late),
+        resumed=_resumed(rows, scores.row),
         answered_in_shard=_answered(plan, table, shard_of),
     )
 
@@ -125,6 +135,11 @@ def _answered(plan: Plan, table: ScoreTable, shard_of: Sequence[int]) -> tuple[i
         np.asarray(shard_of, dtype=np.int64), weights=per_case, minlength=len(plan.shards)
     )
     return tuple(int(count) for count in counted)
+
+
+def _resumed(rows: Rows, chosen: npt.NDArray[np.int64]) -> int:
+    flags = np.asarray(rows.flags, dtype=np.int8)
+    return int(np.count_nonzero(flags[chosen[chosen >= 0]] & AFTER_DEADLINE))
 
 
 def _deadlines(rows: Rows) -> tuple[Deadline, ...]:

@@ -10,6 +10,7 @@ from releasecheck.errors import CorruptLedger, ForeignRecord, Untrusted
 from releasecheck.model.judge import is_yes_no, sentinel_ids, value_range
 from releasecheck.model.record import (
     OUTPUT_LOST,
+    RESUMED,
     UNKNOWN_CODE,
     DeadlineRecord,
     LateRecord,
@@ -103,7 +104,7 @@ class Rows:
     digest: array[int] = field(default_factory=lambda: array("q"))
     state: array[int] = field(default_factory=lambda: array("b"))
     value: array[float] = field(default_factory=lambda: array("d"))
-    retryable: array[int] = field(default_factory=lambda: array("b"))
+    flags: array[int] = field(default_factory=lambda: array("b"))
     ticket: array[int] = field(default_factory=lambda: array("q"))
     place: array[int] = field(default_factory=lambda: array("q"))
     used: array[float] = field(default_factory=lambda: array("d"))
@@ -131,7 +132,7 @@ class Rows:
         ):  # fmt: skip
             del column[start[0] * width : stop[0] * width]
         for column, width in (
-            (self.pair, 1), (self.digest, 1), (self.state, 1), (self.value, 1), (self.retryable, 1),
+            (self.pair, 1), (self.digest, 1), (self.state, 1), (self.value, 1), (self.flags, 1),
             (self.ticket, 1), (self.place, 2), (self.used, 2),
         ):  # fmt: skip
             del column[start[1] * width : stop[1] * width]
@@ -142,7 +143,9 @@ class Rows:
 
 HAS_OUTPUT, RETRYABLE, ASKED_AGAIN = 1, 2, 4
 """Flags of an output row: its content is in the file; its failure is worth another try; it was asked
-again because the output before it could no longer be judged."""
+again because the output before it could no longer be judged. A score row has `RETRYABLE` too."""
+AFTER_DEADLINE: Final = 8
+"""Flag of a score row: taken after its deadline, since settling had been interrupted."""
 
 
 class Reader:
@@ -316,7 +319,8 @@ class Reader:
         rows.digest.append(rows.intern(record.output_digest))
         rows.state.append(_STATE_OF[type(score)])
         rows.value.append(score.value if isinstance(score, Scored) else NAN)
-        rows.retryable.append(isinstance(score, JudgeFailed) and score.failure.retryable)
+        flags = RETRYABLE if isinstance(score, JudgeFailed) and score.failure.retryable else 0
+        rows.flags.append(flags | (AFTER_DEADLINE if RESUMED in record.notes else 0))
         ticket = score.ticket if isinstance(score, Pending) else record.ticket
         rows.ticket.append(-1 if ticket is None else rows.intern(ticket))
         rows.place.append(source)

@@ -63,8 +63,9 @@ def _seen(
     same = digest(sentinel.output)
     record = _that_counts([one for one in records if one.digest == same])
     if record is None:
+        said = "it was never shown"
         return SentinelSeen(
-            spec.id, name, shard, MISSING, None, None, None, "it was never shown", mendable=True
+            spec.id, name, shard, MISSING, None, None, same, None, "", said, mendable=True
         )
 
     def seen(
@@ -76,7 +77,9 @@ def _seen(
         said: str | None = None,
         mendable: bool = False,
     ) -> SentinelSeen:
-        return SentinelSeen(spec.id, name, shard, state, value, held, ticket, said, mendable)
+        return SentinelSeen(
+            spec.id, name, shard, state, value, held, same, ticket, record.at, said, mendable
+        )
 
     match record.score:
         case Scored(value):

@@ -49,7 +49,7 @@ def score_table(
     best = scores.row.reshape(-1, len(plan.judges))
     state = _take(np.asarray(rows.state, dtype=np.int8), best, MISSING)
     value = _take(np.asarray(rows.value, dtype=np.float64), best, np.nan)
-    retryable = _take(np.asarray(rows.retryable, dtype=np.int8), best, 0).astype(np.bool_)
+    retryable = (_take(np.asarray(rows.flags, dtype=np.int8), best, 0) & RETRYABLE) > 0
     failed = (target == TARGET_FAILED)[:, None]
     state = np.where(failed, FAILED, state).astype(np.int8)
     no_record = (best < 0) & ~failed

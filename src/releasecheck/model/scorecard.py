@@ -137,6 +137,20 @@ class Waiting(Document):
     not_before: str | None = None
 
 
+class Sentinels(Document):
+    """How a judge did on answers whose score is known."""
+
+    judge: str
+    shown: int
+    """Times that one was, or should have been, shown: each in every shard that the judge scored in."""
+    held: int
+    """Scored as they should be."""
+    missed: tuple[str, ...] = ()
+    """Names of those with a wrong score in any shard."""
+    unscored: int = 0
+    """Without a score; none of the judge's gates can decide either."""
+
+
 class CaseChanges(Document):
     """How the dataset differs from the baseline's."""
 
@@ -216,6 +230,7 @@ class Scorecard(Document):
     gates: Annotated[tuple[GateResult, ...], FromList] = ()
     flips: dict[str, Flips] = {}
     waiting: Annotated[tuple[Waiting, ...], FromList] = ()
+    sentinels: Annotated[tuple[Sentinels, ...], FromList] = ()
     baseline: BaselineUsed | None = None
     shards: Annotated[tuple[ShardSeen, ...], FromList] = ()
     conflicts: Annotated[tuple[Conflict, ...], FromList] = ()

@@ -49,8 +49,12 @@ class SentinelSeen:
     value: float | None
     held: bool | None
     """Whether the judge gave it a right score; None where it gave none."""
+    digest: str
+    """Of its output."""
     ticket: str | None
     """Of one that is pending."""
+    at: str
+    """When that was recorded; empty where nothing was."""
     said: str | None
     """Why there is no score, in the judge's words."""
     mendable: bool

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from releasecheck.gates import case_changes, decide, flips, incomplete, verdict
+from releasecheck.gates import (
+    case_changes,
+    decide,
+    flips,
+    incomplete,
+    sentinel_results,
+    verdict,
+)
 from releasecheck.metrics import measure
 from releasecheck.model.scorecard import (
     EXIT_CODES,
@@ -27,6 +35,8 @@ from releasecheck.model.table import (
     SCORED,
 )
 from releasecheck.pipeline.noticing import policy_notices
+from releasecheck.pipeline.ruling import rule_of
+from releasecheck.settle import moment_of, text_of
 from releasecheck.stats import names
 
 if TYPE_CHECKING:
@@ -60,7 +70,9 @@ class Finality:
 def finality(table: ScoreTable, *, close: bool, expired: bool) -> Finality:
     """A run is over when nothing is mendable, when it expired, or when somebody closes it."""
     mendable = int(np.count_nonzero(table.mendable))
+    mendable += sum(one.mendable for one in table.sentinels)
     pending = int(np.count_nonzero(table.state == PENDING))
+    pending += sum(one.state == PENDING for one in table.sentinels)
     status: Status = "running"
     if not mendable or close:
         status = "completed"
@@ -93,7 +105,8 @@ def decide_run(
         gates=gates,
         # In the order in which it will be read back, so that reports are the same then.
         flips=dict(sorted(flips(table, plan, baseline).items())),
-        waiting=_waiting(table),
+        waiting=() if over.final else _waiting(plan, merged, now),
+        sentinels=sentinel_results(table, plan),
         baseline=_baseline_used(plan, table, baseline),
         shards=_shards(plan, merged),
         conflicts=merged.conflicts,
@@ -187,12 +200,32 @@ def _why_incomplete(plan: Plan, merged: Merged) -> list[str]:
     return [_STOPPED.get(reason, reason) for reason in sorted(reasons)]
 
 
-def _waiting(table: ScoreTable) -> tuple[Waiting, ...]:
+def _waiting(plan: Plan, merged: Merged, now: str) -> tuple[Waiting, ...]:
+    """Every judge that owes scores, until when, and when to ask it again."""
+    table = merged.table
+    fixed = {(one.judge, one.ticket): moment_of(one.deadline) for one in merged.deadlines}
+    tickets: dict[str, set[str]] = {}
+    for (_, _, at), ticket in merged.tickets.items():
+        tickets.setdefault(table.judges[at], set()).add(ticket)
+    pending = Counter(table.judges[at] for _, _, at in merged.tickets)
+    for one in table.sentinels:
+        if one.state == PENDING and one.ticket is not None:
+            tickets.setdefault(one.judge, set()).add(one.ticket)
+            pending[one.judge] += 1
     found = []
-    for index, judge in enumerate(table.judges):
-        pending = int(np.count_nonzero(table.state[..., index] == PENDING))
-        if pending:
-            found.append(Waiting(judge=judge, pending=pending))
+    for judge in plan.judges:
+        if judge.id not in tickets:
+            continue
+        ends = [fixed[judge.id, each] for each in tickets[judge.id] if (judge.id, each) in fixed]
+        again = moment_of(now) + rule_of(plan, judge).interval_s
+        found.append(
+            Waiting(
+                judge=judge.id,
+                pending=pending[judge.id],
+                deadline=text_of(max(ends)) if ends else None,
+                not_before=text_of(min(again, *ends) if ends else again),
+            )
+        )
     return tuple(found)
 
 
@@ -276,6 +309,16 @@ def _notices(plan: Plan, merged: Merged) -> tuple[str, ...]:
         found.append(
             f"the target's code changed while the run was under way ({', '.join(changed)}): its answers are "
             "of several versions; never promoted - start a new run"
+        )
+    if merged.resumed:
+        found.append(
+            f"{merged.resumed} score{'' if merged.resumed == 1 else 's'} came after the deadline and count, "
+            "since the waiting had been interrupted (resumed_after_deadline)"
+        )
+    if merged.late:
+        found.append(
+            f"{len(merged.late)} score{'' if len(merged.late) == 1 else 's'} came too late: kept in the "
+            "ledger, never counted"
         )
     if plan.mode != "full":
         found.append(

@@ -12,21 +12,26 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from releasecheck.engine import Limits, Shard, Spent, Tally, run_shard
+from releasecheck.canonical import digest
+from releasecheck.engine import Limits, Shard, Shown, Spent, Tally, run_bulk, run_shard
 from releasecheck.errors import EnvironmentMissing, UsageError
 from releasecheck.ledger.jsonl import JsonlWriter, purge_file, shard_file_name
+from releasecheck.model.judge import sentinel_ids
 from releasecheck.model.record import UNKNOWN_CODE, Code, FileHeader, OutputRecord
-from releasecheck.model.table import ANSWERED
+from releasecheck.model.table import ANSWERED, PENDING
 from releasecheck.pipeline.files import write_whole
 from releasecheck.pipeline.folders import LEDGER_FILE, ledger_files
 from releasecheck.pipeline.remaining import merge_files, open_trials, remaining
 from releasecheck.pipeline.roots import find_roots
 from releasecheck.plan import ShardLimits, divide, whole_judge_concurrency
+from releasecheck.ports import BulkJudge, DeferredJudge, JudgeCase
 from releasecheck.references import missing_names
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 
+    from releasecheck.model.judge import Judge as JudgeSpec
+    from releasecheck.model.judge import Sentinel
     from releasecheck.model.plan import Plan
     from releasecheck.model.table import Flags, Indices
     from releasecheck.pipeline.folders import PlanFolder
@@ -82,8 +87,15 @@ class Tools:
     """What the target's code is now."""
 
 
-def check_environment(plan: Plan, environment: Mapping[str, str], asked: JudgesAsked) -> None:
+def check_environment(
+    plan: Plan,
+    environment: Mapping[str, str],
+    asked: JudgesAsked,
+    only: Collection[str] | None = None,
+) -> None:
     """Refuse to start when a variable is missing that the calls to come need.
+
+    `only` names the judges that will be called; None is all of them.
 
     Raises:
         EnvironmentMissing: names every one; nothing was called.
@@ -92,7 +104,11 @@ def check_environment(plan: Plan, environment: Mapping[str, str], asked: JudgesA
     if asked != "only":
         specs.append(plan.target.model_dump(mode="json", by_alias=True))
     if asked != "none":
-        specs += [judge.spec.model_dump(mode="json", by_alias=True) for judge in plan.judges]
+        specs += [
+            judge.spec.model_dump(mode="json", by_alias=True)
+            for judge in plan.judges
+            if only is None or judge.id in only
+        ]
     unset, empty = missing_names(specs, environment)
     if unset or empty:
         hint = ""
@@ -231,6 +247,7 @@ async def execute_shard(
     spent: Spent | None = None,
     cost_usd: float | None = None,
     drained: Callable[[], None] = lambda: None,
+    quick: bool = True,
 ) -> ShardDone:
     """Run what is left of one shard.
 
@@ -244,6 +261,7 @@ async def execute_shard(
         spent: what the run has cost so far, shared by the shards of a process; None counts this shard's.
         cost_usd: what it may cost.
         drained: called when its last trial was taken and its workers fall idle.
+        quick: whether judges that answer later are asked once before the shard ends.
 
     Raises:
         UsageError: no such shard, or the attempt is recorded already.
@@ -258,8 +276,9 @@ async def execute_shard(
     recorded = recorded or merge_files(folder, paths)
     own = _own_cases(folder, request.index)
     total = int(np.count_nonzero(open_trials(recorded, request.judges)[own]))
+    sentinels = unshown(folder.plan, recorded, request.index, request.judges, fresh=bool(total))
     attempts = [int(found[2]) for path in paths if (found := _of_shard(path, request.index))]
-    if not total and attempts:
+    if not total and not sentinels and attempts:
         _forget_own(folder, request, recorded)  # a kill may have come before it was done
         return ShardDone(request.index, None, None, Tally(), 0, None)
     attempt = request.attempt or max(attempts, default=0) + 1
@@ -286,22 +305,92 @@ async def execute_shard(
         limits=Limits(until, cost_usd),
         spent=spent,
         workers=tools.workers,
+        sentinels=sentinels,
+        bulk=frozenset(n for n, judge in tools.judges.items() if isinstance(judge, BulkJudge)),
         drained=drained,
     )
-    tally = await run_recording(shard, writer)
+
+    async def judge_the_rest() -> None:
+        await _after_trials(folder, request, world, tools, shard, writer, [*paths, path], quick)
+
+    tally = await run_recording(shard, writer, judge_the_rest)
     if plan.store_outputs != "full":
         _forget_own(folder, request, merge_files(folder, [*paths, path.resolve()]))
     stopped = world.stop.reason if tally.done < total else None
     return ShardDone(request.index, path, attempt, tally, total, stopped)
 
 
-async def run_recording(shard: Shard, writer: JsonlWriter) -> Tally:
+async def _after_trials(
+    folder: PlanFolder,
+    request: ShardRequest,
+    world: World,
+    tools: Tools,
+    shard: Shard,
+    writer: JsonlWriter,
+    paths: Sequence[Path],
+    quick: bool,  # noqa: FBT001 - an internal step
+) -> None:
+    """What is done with outputs once all are there: judges that take many, and one question for tickets."""
+    if not tools.judges or request.judges == "none" or world.stop.reason is not None:
+        return
+    deferring = any(isinstance(judge, DeferredJudge) for judge in tools.judges.values())
+    if shard.bulk:
+        recorded = merge_files(folder, paths)
+        trials = remaining(folder, recorded, folder.cases(request.index), "only")
+        await run_bulk(shard, trials)
+    if quick and deferring:
+        from releasecheck.pipeline.settling import owed_by, settle_quickly
+
+        recorded = merge_files(folder, paths)
+        await settle_quickly(
+            owed_by(recorded), tools.judges, folder.plan, recorded, writer.append, world
+        )
+
+
+def unshown(
+    plan: Plan, recorded: Recorded, shard: int, asked: JudgesAsked, *, fresh: bool
+) -> tuple[Shown, ...]:
+    """Sentinels that a shard still has to show; `fresh`: there are outputs to be judged, too."""
+    if asked == "none":
+        return ()
+    done = {
+        (one.judge, one.sentinel)
+        for one in recorded.merged.table.sentinels
+        if one.shard == shard and (not one.mendable or one.state == PENDING)
+    }
+    owing = {one.judge for one in recorded.merged.table.sentinels if one.shard == shard}
+    found = []
+    for judge in plan.judges:
+        spec = judge.spec
+        if not fresh and judge.id not in owing:
+            continue
+        for name, sentinel in zip(sentinel_ids(spec), spec.sentinels, strict=True):
+            if (judge.id, name) not in done:
+                found.append(_shown(spec, name, sentinel))
+    return tuple(found)
+
+
+def _shown(spec: JudgeSpec, name: str, sentinel: Sentinel) -> Shown:
+    # Of the cases that the judge applies to, whatever its `when` says.
+    when = spec.when
+    tags = () if when is None or when.tags is None else tuple(when.tags)
+    split = "main" if when is None or when.split in (None, "all") else str(when.split)
+    case = JudgeCase(name, sentinel.input, sentinel.expected, sentinel.metadata, tags, split)
+    return Shown(spec.id, name, case, sentinel.output, digest(sentinel.output))
+
+
+async def run_recording(
+    shard: Shard, writer: JsonlWriter, then: Callable[[], Awaitable[None]] | None = None
+) -> Tally:
     """Run a shard and end its file, with the reason when trials are left undone.
 
-    Whatever breaks leaves the file as a kill would; calls cancelled by a signal leave it whole.
+    Whatever breaks leaves the file as a kill would; calls cancelled by a signal leave it whole. `then` is
+    done after the trials, while the file is still open.
     """
     try:
         tally = await run_shard(shard)
+        if then is not None:
+            await then()
     except asyncio.CancelledError:
         if shard.stop.reason is None:
             writer.abandon()
@@ -316,9 +405,11 @@ async def run_recording(shard: Shard, writer: JsonlWriter) -> Tally:
 
 
 def open_pairs(folder: PlanFolder, request: ShardRequest) -> int:
-    """Pairs of the shard that have no record, or a retryable failure: what a re-run has to do."""
+    """Pairs and sentinels of the shard without a record, or with a retryable failure: what a re-run has to do."""
     recorded = merge_files(folder, _earlier_files(request))
-    return _open_pairs(recorded, _own_cases(folder, request.index), request.judges)
+    sentinels = unshown(folder.plan, recorded, request.index, request.judges, fresh=False)
+    own = _own_cases(folder, request.index)
+    return _open_pairs(recorded, own, request.judges) + len(sentinels)
 
 
 def _of_shard(path: Path, index: int) -> Sequence[str] | None:
@@ -344,7 +435,7 @@ def header_of(
     shard: int | None,
     attempt: int,
     approved_by: str | None,
-    code: Code,
+    code: Code = UNKNOWN_CODE,
 ) -> FileHeader:
     """The header of a ledger file to be written now."""
     return FileHeader(
@@ -367,7 +458,8 @@ def _own_cases(folder: PlanFolder, shard: int) -> Indices:
 
 def _open_pairs(recorded: Recorded, own: Indices, asked: JudgesAsked) -> int:
     table = recorded.merged.table
-    mendable: Flags = table.mendable[own]
+    # A ticket is no work for a shard: whoever finishes the run asks for its score.
+    mendable: Flags = table.mendable[own] & np.not_equal(table.state[own], PENDING)
     if asked == "none":
         # Judges come later: open is only what the target has not answered, and may yet.
         unanswered: Flags = np.not_equal(table.target[own], ANSWERED).reshape(-1, table.trials, 1)

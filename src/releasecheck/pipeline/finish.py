@@ -27,10 +27,11 @@ from releasecheck.pipeline.execute import (
     run_recording,
 )
 from releasecheck.pipeline.files import file_digest, write_whole
-from releasecheck.pipeline.folders import LEDGER_FILE, Bundle, ledger_files, open_plan
+from releasecheck.pipeline.folders import Bundle, ledger_files, open_plan
 from releasecheck.pipeline.preflight import preflight
 from releasecheck.pipeline.remaining import Recorded, merge_files, remaining
 from releasecheck.pipeline.roots import find_roots
+from releasecheck.pipeline.settling import next_finish_attempt, no_wait, owes, settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,7 +40,9 @@ if TYPE_CHECKING:
 
     from releasecheck.model.scorecard import Scorecard
     from releasecheck.pipeline.folders import PlanFolder
+    from releasecheck.pipeline.settling import Wait
     from releasecheck.pipeline.world import World
+    from releasecheck.settle import Closing
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,20 @@ class FinishRequest:
     """Ask at most this many missing (case, trial)s inline."""
     approved_by: str | None = None
     provenance: Literal["local", "ci"] = "local"
+    ask: bool = True
+    """Whether judges that owe scores are asked; False decides on what is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Driving:
+    """How a driver does what the core may not: wait, and be stopped while it calls."""
+
+    while_asking: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Entered around calls to target and judges whose answers are worth a moment's patience."""
+    while_settling: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Entered around waiting for judges that answer later, which can be broken off at once."""
+    wait: Wait = no_wait
+    """How to wait until something is due."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +102,12 @@ FinishResult: TypeAlias = Done | WaitingForScores
 
 
 async def finish(
-    request: FinishRequest,
-    world: World,
-    while_asking: Callable[[], AbstractContextManager[None]] = nullcontext,
+    request: FinishRequest, world: World, driving: Driving = Driving()
 ) -> FinishResult:
     """Finish a run as far as its records allow.
 
     Safe to repeat: the same records give the same bytes, and a bundle that is final already is only
-    read again. `while_asking` is entered around calls to target and judges, and only there.
+    read again.
 
     Raises:
         UsageError: the plan or results are not there, or `out` holds something else.
@@ -106,8 +121,14 @@ async def finish(
     if (settled := _already_final(bundle, folder, recorded)) is not None:
         return settled
     if request.repair:
-        with while_asking():
+        with driving.while_asking():
             recorded = await _repair(folder, recorded, request, world)
+    if request.ask and owes(recorded):
+        # All that is recorded goes in first, so that a kill from here on leaves a bundle to resume.
+        recorded = gather(folder, recorded, bundle)
+        closing = _closing(request, folder, world)
+        with driving.while_settling():
+            recorded = await settle(folder, recorded, bundle.results, world, driving.wait, closing)
     return conclude(folder, recorded, request, world)
 
 
@@ -120,7 +141,7 @@ def conclude(
     baseline = open_baseline(folder)
     scorecard = decide_run(plan, recorded.merged, baseline, over, now=now)
     bundle = Bundle(request.out)
-    recorded = _gather(folder, recorded, bundle)
+    recorded = gather(folder, recorded, bundle)
     if plan.store_outputs != "full":
         # A file without an end may still be written to by a shard that lives; it waits until the end.
         ended = {seen.source for seen in recorded.merged.files if seen.ended}
@@ -136,8 +157,15 @@ def conclude(
         Finish(over.final, request.provenance),
     )
     if scorecard.verdict is None:
-        return WaitingForScores(scorecard, over.pending, None)
+        due = [one.not_before for one in scorecard.waiting if one.not_before is not None]
+        return WaitingForScores(scorecard, over.pending, min(due, default=None))
     return Done(scorecard, over.final)
+
+
+def _closing(request: FinishRequest, folder: PlanFolder, world: World) -> Closing | None:
+    if request.close:
+        return "cancelled"
+    return "interrupted" if is_expired(folder, world.clock.now()) else None
 
 
 def is_expired(folder: PlanFolder, now: str) -> bool:
@@ -216,13 +244,8 @@ async def _repair(
         return recorded
     bundle = Bundle(request.out)
     # All that is recorded goes in first, so that a kill from here on leaves a bundle to resume.
-    recorded = _gather(folder, recorded, bundle)
-    attempts = [
-        int(found[2])
-        for path in recorded.paths
-        if (found := LEDGER_FILE.fullmatch(path.name)) and found[1] is None
-    ]
-    attempt = max(attempts, default=0) + 1
+    recorded = gather(folder, recorded, bundle)
+    attempt = next_finish_attempt(recorded)
     path = bundle.results / finish_file_name(attempt)
     async with open_tools(folder, world, "all", shard=None, logs=bundle.results) as tools:
         writer = JsonlWriter(
@@ -251,7 +274,7 @@ async def _repair(
     return merge_files(folder, [*recorded.paths, path])
 
 
-def _gather(folder: PlanFolder, recorded: Recorded, bundle: Bundle) -> Recorded:
+def gather(folder: PlanFolder, recorded: Recorded, bundle: Bundle) -> Recorded:
     """Copy plan and ledger files into the bundle, so that it is enough to verify itself."""
     bundle.results.mkdir(parents=True, exist_ok=True)
     inside = []

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from releasecheck.config.nodes import problem_at
 from releasecheck.errors import ConfigError, DigestMismatch, Problem, UsageError
-from releasecheck.model.judge import CommandJudge, PythonJudge
+from releasecheck.model.judge import CommandJudge, PluginJudge, PrecomputedJudge, PythonJudge
 from releasecheck.pipeline.execute import check_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from releasecheck.config import LoadedSuite
@@ -24,9 +24,15 @@ if TYPE_CHECKING:
 
 
 def preflight(
-    plan: Plan, roots: Roots, environment: Mapping[str, str], asked: JudgesAsked = "all"
+    plan: Plan,
+    roots: Roots,
+    environment: Mapping[str, str],
+    asked: JudgesAsked = "all",
+    only: Collection[str] | None = None,
 ) -> None:
     """Check everything that can be checked without calling the target or a judge.
+
+    `only` names the judges that will be called; None is all of them.
 
     Raises:
         UsageError: the folder of the rules is not here, or the plan has no use for the target.
@@ -40,17 +46,22 @@ def preflight(
             "shards with `releasecheck shard --judges only`, and then `releasecheck finish`"
         )
         raise UsageError(message)
-    check_environment(plan, environment, asked)
+    check_environment(plan, environment, asked, only)
     if asked != "none":
-        _check_policy_here(plan, roots)
+        _check_policy_here(plan, roots, only)
         if roots.policy is not None:
-            check_judge_files(plan, roots.policy)
-    check_parts(plan, roots, environment, asked)
+            check_judge_files(plan, roots.policy, only)
+    check_parts(plan, roots, environment, asked, only)
 
 
-def _check_policy_here(plan: Plan, roots: Roots) -> None:
+def _check_policy_here(plan: Plan, roots: Roots, only: Collection[str] | None) -> None:
     """Judges that run as programs need the folder that they were planned in, and no other one."""
-    running = [j.id for j in plan.judges if isinstance(j.spec, PythonJudge | CommandJudge)]
+    running = [
+        judge.id
+        for judge in plan.judges
+        if isinstance(judge.spec, PythonJudge | CommandJudge | PrecomputedJudge)
+        and (only is None or judge.id in only)
+    ]
     if roots.policy is None and running and plan.policy_root is not None:
         message = (
             f"the folder of {plan.policy_root.config}, which the judges of this plan come from "
@@ -59,7 +70,7 @@ def _check_policy_here(plan: Plan, roots: Roots) -> None:
         raise UsageError(message)
 
 
-def check_judge_files(plan: Plan, root: Path) -> None:
+def check_judge_files(plan: Plan, root: Path, only: Collection[str] | None = None) -> None:
     """Refuse judges whose files are not those of the plan: their scores would not be the plan's.
 
     Raises:
@@ -68,8 +79,10 @@ def check_judge_files(plan: Plan, root: Path) -> None:
     from releasecheck.judges import judge_files
 
     for judge in plan.judges:
-        if not isinstance(judge.spec, PythonJudge | CommandJudge):
+        if not isinstance(judge.spec, PythonJudge | CommandJudge | PluginJudge):
             continue  # a schema is in the plan itself
+        if only is not None and judge.id not in only:
+            continue
         now = judge_files(judge.spec, root)
         for name in sorted(now.keys() | judge.files.keys()):
             found, planned = now.get(name, "no file"), judge.files.get(name, "no file")
@@ -81,7 +94,11 @@ def check_judge_files(plan: Plan, root: Path) -> None:
 
 
 def check_parts(
-    plan: Plan, roots: Roots, environment: Mapping[str, str], asked: JudgesAsked = "all"
+    plan: Plan,
+    roots: Roots,
+    environment: Mapping[str, str],
+    asked: JudgesAsked = "all",
+    only: Collection[str] | None = None,
 ) -> None:
     """Check target and judges: templates, expressions, schemas, functions, programs, files.
 
@@ -89,7 +106,11 @@ def check_parts(
         ConfigError: every part that cannot work, named.
     """
     target = plan.target if asked != "only" else None
-    judges = [judge.spec for judge in plan.judges] if asked != "none" else []
+    judges = [
+        judge.spec
+        for judge in plan.judges
+        if asked != "none" and (only is None or judge.id in only)
+    ]
     check_specs(target, judges, roots, environment)
 
 

@@ -61,7 +61,14 @@ def carry_out(job: Job) -> int:
             provenance="ci",
         )  # fmt: skip
         try:
-            result = asyncio.run(run_finish(request, world))
+            result = asyncio.run(
+                run_finish(
+                    request,
+                    world,
+                    wait=job.inputs.wait,
+                    time_budget_s=job.inputs.time_budget_s,
+                )
+            )
         finally:
             world.progress.close()
     card = result.scorecard

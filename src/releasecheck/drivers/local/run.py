@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from releasecheck.config import load_suite
 from releasecheck.drivers.local.memory import few_collections
 from releasecheck.drivers.local.signals import leaving_on_interrupt, stopping_on_signals
+from releasecheck.drivers.local.waiting import waiting_in
 from releasecheck.engine import Spent
 from releasecheck.errors import Interrupted, NotResumable, ReleaseCheckError
 from releasecheck.pipeline.execute import (
@@ -25,7 +26,7 @@ from releasecheck.pipeline.execute import (
     open_tools,
 )
 from releasecheck.pipeline.failing import failure_recorded
-from releasecheck.pipeline.finish import FinishRequest, finish, is_expired
+from releasecheck.pipeline.finish import Driving, FinishRequest, finish, is_expired
 from releasecheck.pipeline.folders import Bundle, ledger_files, open_bundle, open_plan
 from releasecheck.pipeline.freezing import make_plan
 from releasecheck.pipeline.holding import locked, shard_locked
@@ -33,6 +34,7 @@ from releasecheck.pipeline.preflight import preflight
 from releasecheck.pipeline.remaining import merge_files, open_trials
 from releasecheck.pipeline.replacing import NEW_PLAN, REPLACING, check_replaceable, make_room
 from releasecheck.pipeline.roots import find_roots
+from releasecheck.pipeline.settling import no_wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,6 +56,8 @@ class RunOptions:
     repair: int = 0
     approved_by: str | None = None
     time_budget_s: float | None = None
+    wait: bool = True
+    """Whether judges that answer later are waited for; False asks them once."""
 
 
 async def run(request: PlanRequest, out: Path, options: RunOptions, world: World) -> FinishResult:
@@ -141,6 +145,13 @@ async def _carry_through(
     def while_asking() -> AbstractContextManager[None]:
         return stopping_on_signals(world.stop, task, world.progress)
 
+    def while_settling() -> AbstractContextManager[None]:
+        return stopping_on_signals(world.stop, task, world.progress, grace_s=0.0)
+
+    budget = options.time_budget_s
+    until = None if budget is None else world.clock.monotonic() + budget
+    wait = waiting_in(world, until) if options.wait else no_wait
+    driving = Driving(while_asking, while_settling, wait)
     result = None
     try:
         if not is_expired(folder, world.clock.now()):
@@ -148,7 +159,7 @@ async def _carry_through(
                 await run_shards(bundle, folder, options, world)
         at.stage = "merge"
         if world.stop.reason != "interrupted":
-            result = await finish(_finish_request(bundle, options), world, while_asking)
+            result = await finish(_finish_request(bundle, options), world, driving)
     except asyncio.CancelledError:
         if world.stop.reason != "interrupted":
             raise
@@ -156,7 +167,7 @@ async def _carry_through(
     if world.stop.reason != "interrupted" and result is not None:
         return result
     # What there is, decided as far as it goes; a signal from here on ends even that.
-    await finish(_finish_request(bundle, RunOptions()), world)
+    await finish(replace(_finish_request(bundle, RunOptions()), ask=False), world)
     raise _interrupted(bundle)
 
 
@@ -245,6 +256,7 @@ async def run_shards(
                     spent=spent,
                     cost_usd=limits.cost_usd,
                     drained=turn,
+                    quick=False,
                 )
             finally:
                 turn()

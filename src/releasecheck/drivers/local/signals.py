@@ -28,8 +28,12 @@ _SIGNALS: Final = [
 
 
 @contextmanager
-def stopping_on_signals(stop: Stop, task: asyncio.Task[Any], progress: Progress) -> Iterator[None]:
+def stopping_on_signals(
+    stop: Stop, task: asyncio.Task[Any], progress: Progress, grace_s: float = GRACE_S
+) -> Iterator[None]:
     """While inside, a signal asks `stop`; a second one (or the grace's end) cancels `task`.
+
+    Without a grace the first one cancels it: waiting for scores loses nothing (S1-27).
 
     A signal that whoever started us has told us to ignore (`nohup`) stays ignored.
     """
@@ -41,8 +45,11 @@ def stopping_on_signals(stop: Stop, task: asyncio.Task[Any], progress: Progress)
         nonlocal received, timer
         received += 1
         if received == 1:
+            if not grace_s:
+                task.cancel()
+                return
             progress.note("stopping: letting calls in flight answer; again to cancel them")
-            timer = loop.call_later(GRACE_S, task.cancel)
+            timer = loop.call_later(grace_s, task.cancel)
         elif received == 2:
             task.cancel()
         else:

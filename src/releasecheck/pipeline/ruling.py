@@ -1,0 +1,32 @@
+"""How long and how often a judge that answers later is asked: as it says itself, else as `settle` says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from releasecheck.model.judge import DeferringJudge, PrecomputedJudge
+from releasecheck.settle import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from releasecheck.model.plan import Plan, PlannedJudge
+
+
+def rule_of(plan: Plan, judge: PlannedJudge) -> Rule:
+    """The rule for one judge of a plan."""
+    spec, settle = judge.spec, plan.settle
+    own = spec if isinstance(spec, DeferringJudge | PrecomputedJudge) else None
+    batch = spec.batch if isinstance(spec, DeferringJudge) else None
+    return Rule(
+        judge.id,
+        settle.interval if own is None or own.interval is None else own.interval,
+        settle.deadline if own is None or own.deadline is None else own.deadline,
+        batch or settle.batch,
+        settle.grace,
+    )
+
+
+def rules_for(plan: Plan, judges: Collection[str]) -> dict[str, Rule]:
+    """The rules of some judges, by id."""
+    return {judge.id: rule_of(plan, judge) for judge in plan.judges if judge.id in judges}
