@@ -40,6 +40,10 @@ _OTHER_WORDS: Final = {
     "cmd": "run", "endpoint": "url", "minimum": "min", "maximum": "max", "prompt": "messages",
 }  # fmt: skip
 """What other tools call our keys."""
+_CONTRACT: Final = (
+    "evaluator@1 is refused, and every http judge must speak evaluator@2 "
+    "(docs/evaluator-protocol.md)"
+)
 _PRIVATE: Final = {"headers", "env", "api_key", "body"}
 """Keys whose values are never shown."""
 _PATTERNS: Final = {
@@ -196,6 +200,8 @@ def _unknown_type(loc: Loc, found: str) -> str:
         return (
             f"judges of type {found!r} are not in this version; it has {listing(types, shown=20)}"
         )
+    if found.startswith("evaluator@"):
+        return f"{found[:60]!r} is no type of judge: it is called 'http' here; {_CONTRACT}"
     near = nearest(found, types)
     hint = f"; did you mean {near!r}?" if near else ""
     return f"expected one of {listing(types, shown=20)}, found {found[:60]!r}{hint}"
@@ -216,6 +222,8 @@ def _unknown_key(document: Node, loc: Loc, value: Node) -> str:
     sections = _sections_inside(value)
     if loc[0] == "cases" and len(loc) == 3 and key in {"id", "input", "expected", "vars", "tags"}:
         message += "; a case stands in a dataset file, `cases` names the files as `path:`"
+    elif loc[0] == "judges" and key == "contract":
+        message += f"; leave it out: {_CONTRACT}"
     elif (other := _OTHER_WORDS.get(key)) and other in here:
         message += f"; it is called `{other}` here"
     elif types := _other_types(loc):

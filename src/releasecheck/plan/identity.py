@@ -22,6 +22,8 @@ _CONTRACTS: Final = {
     "python": "python@1", "command": "command@1", "http": "evaluator@2", "langfuse": "langfuse@1",
     "llm": "llm@1", "precomputed": "precomputed@1", "plugin": "evaluator@2",
 }  # fmt: skip
+CONTRACTS: Final = frozenset({"builtin@1", *_CONTRACTS.values()})
+"""What judges of this version speak; a plan with any other one is refused by its name (S1-14)."""
 
 
 def judge_identity(spec: Judge, files: Mapping[str, str] | None = None) -> PlannedJudge:

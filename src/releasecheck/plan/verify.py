@@ -11,12 +11,12 @@ import msgspec
 from pydantic import ValidationError
 
 from releasecheck.canonical import JsonProblem, parse_json
-from releasecheck.errors import DigestMismatch, Untrusted
+from releasecheck.errors import DigestMismatch, Untrusted, UsageError
 from releasecheck.model.base import require_schema
 from releasecheck.model.case import Case
 from releasecheck.model.plan import Plan, plan_digest
 from releasecheck.plan.freeze import PLAN_FILE, case_file, cases_digest
-from releasecheck.plan.identity import judge_identity, target_identity
+from releasecheck.plan.identity import CONTRACTS, judge_identity, target_identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -66,7 +66,8 @@ def read_plan(document: Json) -> Plan:
     """`plan.json` alone: schema, shape, and every digest that needs no case file.
 
     Raises:
-        UsageError: another kind of document, or one of another major version.
+        UsageError: another kind of document, one of another major version, or with a judge whose contract
+            is not spoken here.
         DigestMismatch: something was changed after it was written.
         Untrusted: it is no plan that we could have written.
     """
@@ -86,12 +87,30 @@ def read_plan(document: Json) -> Plan:
         message = f"{PLAN_FILE}: it has no digest: {type(error).__name__}: {error}"
         raise Untrusted(message) from None
     _same(PLAN_FILE, found, plan.plan_digest)
+    _spoken(plan)
     _same(f"{PLAN_FILE}: target", target_identity(plan.target), plan.target_digest)
     for judge in plan.judges:
         identity = judge_identity(judge.spec, judge.files)
         _same(f"{PLAN_FILE}: judge {judge.id}", identity.digest, judge.digest)
     _sound(plan)
     return plan
+
+
+def _spoken(plan: Plan) -> None:
+    """Refuse judges under contracts that are not spoken here: leaving one out would lose its gates."""
+    for judge in plan.judges:
+        if judge.contract not in CONTRACTS:
+            known = ", ".join(sorted(CONTRACTS))
+            advice = (
+                "Change the judge to evaluator@2 (docs/evaluator-protocol.md) and plan anew"
+                if judge.contract.startswith("evaluator@")
+                else "Plan anew with this version"
+            )
+            message = (
+                f"{PLAN_FILE}: judge {judge.id} was planned under the contract {judge.contract[:60]!r}, "
+                f"which is refused; this version speaks {known}. {advice}"
+            )
+            raise UsageError(message)
 
 
 def _sound(plan: Plan) -> None:
