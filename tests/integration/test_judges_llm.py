@@ -12,7 +12,7 @@ from releasecheck.judges import open_judges
 from releasecheck.model.judge import LlmJudge
 from releasecheck.model.plan import PlannedJudge
 from releasecheck.model.score import JudgeFailed, Scored
-from releasecheck.ports import Judged, JudgeAsk
+from releasecheck.ports import JudgeAsk, Judged
 from releasecheck.redact import Redactor
 from releasecheck.transport import open_client
 from tests.integration.targets_running import QuickClock

@@ -138,7 +138,9 @@ def _head(text: str, shown: str) -> RubricHead:
     if problems:
         raise ConfigError(problems)
     if not isinstance(node, MapNode):
-        message = f"expected a mapping with {', '.join(RubricHead.model_fields)} between the lines `---`"
+        message = (
+            f"expected a mapping with {', '.join(RubricHead.model_fields)} between the lines `---`"
+        )
         raise ConfigError([Problem(message, shown, 1, 1)])
     try:
         return RubricHead.model_validate(plain(node))

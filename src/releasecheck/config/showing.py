@@ -26,9 +26,7 @@ _ANSWER: Final = "answer"
 """Where an output has its answer when the judge looks at the whole of it and contexts stand beside."""
 
 
-def shown_through(
-    sentinel: Sentinel, contexts: Sequence[str], judge: LlmJudge
-) -> Sentinel | None:
+def shown_through(sentinel: Sentinel, contexts: Sequence[str], judge: LlmJudge) -> Sentinel | None:
     """The sentinel with output and metadata in which the judge finds its parts; None when none can be made."""
     output: Json = sentinel.output
     if judge.input is not None:

@@ -14,10 +14,14 @@ from releasecheck.model.judge import (
     HttpJudge,
     JsonSchemaJudge,
     LangfuseJudge,
+    LlmJudge,
     PluginJudge,
     PrecomputedJudge,
     PythonJudge,
     RegexJudge,
+    has_pass_mark,
+    sentinel_ids,
+    value_range,
 )
 
 if TYPE_CHECKING:
@@ -66,7 +70,28 @@ def spec_problems(spec: Judge, root: Path | None = None) -> list[Problem]:
     Returns:
         Problems whose `key` is the key inside the judge.
     """
-    return [*_input_problems(spec), *_kind_problems(spec, root)]
+    return [*_input_problems(spec), *_sentinel_problems(spec), *_kind_problems(spec, root)]
+
+
+def _sentinel_problems(spec: Judge) -> Iterator[Problem]:
+    names = sentinel_ids(spec)
+    limits = value_range(spec)
+    for position, (name, one) in enumerate(zip(names, spec.sentinels, strict=True)):
+        if name in names[:position]:
+            yield Problem(f"the sentinel id {name!r} is used twice", key="sentinels")
+        if one.expect is not None and not has_pass_mark(spec):
+            message = (
+                f"the sentinel {name!r} has `expect: {one.expect}`, and nothing passes or fails without "
+                "a `pass_at`; give the judge one, or the sentinel `min` or `max`"
+            )
+            yield Problem(message, key="sentinels")
+        for bound in (one.min, one.max):
+            if bound is not None and limits is not None and not limits[0] <= bound <= limits[1]:
+                message = (
+                    f"the sentinel {name!r} has the bound {bound:g}, outside the scores of this judge, "
+                    f"{limits[0]:g} to {limits[1]:g}"
+                )
+                yield Problem(message, key="sentinels")
 
 
 def _input_problems(spec: Judge) -> Iterator[Problem]:
@@ -94,6 +119,10 @@ def _kind_problems(spec: Judge, root: Path | None) -> Iterator[Problem]:
             yield from _langfuse_problems(spec)
         case PrecomputedJudge():
             yield from _scale_problems(spec)
+        case LlmJudge():
+            from releasecheck.judges.llm_checks import llm_problems
+
+            yield from llm_problems(spec)
         case _:
             return
 
