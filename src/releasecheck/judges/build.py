@@ -54,6 +54,7 @@ def open_judges(
     seed: int = 0,
     concurrency: Mapping[str, int] | None = None,
     only: Collection[str] | None = None,
+    trials: int = 1,
 ) -> dict[str, Judge]:
     """Every judge of a plan by its id; processes start when first asked.
 
@@ -68,6 +69,7 @@ def open_judges(
         seed: Of the jitter.
         only: Ids of the judges that are wanted; None is all of them.
         concurrency: This shard's part of each judge's, by id; the suite's for those not named.
+        trials: Of each case of the suite.
 
     Raises:
         ConfigError: a judge cannot work (see `spec_problems`), or needs the folder.
@@ -84,7 +86,7 @@ def open_judges(
         redact=redactor.text,
         jitter=Generator(PCG64([seed, 0x1D6E])).random,
     )
-    opener = _Opener(root, environment, redactor, context)
+    opener = _Opener(root, environment, redactor, context, trials)
     return {
         judge.id: opener.judge(_limited(judge.spec, concurrency or {}))
         for judge in planned
@@ -108,6 +110,10 @@ def check_judge(
     first: a job that plans has no secrets. `key` is the key inside the judge.
     """
     problems = spec_problems(spec, root)
+    if not problems and isinstance(spec, PrecomputedJudge) and root is not None:
+        from releasecheck.judges.score_lines import file_problems
+
+        return file_problems(root, spec)
     if problems or not isinstance(spec, PythonJudge | CommandJudge):
         return problems
     redactor = redactor_of([spec.model_dump(mode="json", by_alias=True)], environment)
@@ -129,8 +135,10 @@ class _Opener:
         environment: Mapping[str, str],
         redactor: Redactor,
         context: Context | None = None,
+        trials: int = 1,
     ) -> None:
         self._context = context
+        self._trials = trials
         self._root = root
         self._environment = environment
         self._redactor = redactor
@@ -186,7 +194,7 @@ class _Opener:
             case PrecomputedJudge():
                 from releasecheck.judges.precomputed import Precomputed
 
-                return Precomputed(spec, self._folder(spec))
+                return Precomputed(spec, self._folder(spec), self._trials)
             case HttpJudge() | LangfuseJudge() | LlmJudge() | PluginJudge():
                 return self._over_network(spec)
 

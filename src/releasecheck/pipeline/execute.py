@@ -178,6 +178,7 @@ async def open_tools(
                 redactor=redactor,
                 client=client,
                 seed=plan.seed,
+                trials=plan.trials,
                 concurrency=limits.judge_concurrency,
                 only=only,
             )
