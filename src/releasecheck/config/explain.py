@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from pydantic_core import ErrorDetails
 
-LATER_JUDGES: Final = ("llm", "http", "langfuse", "precomputed")
-"""Judge types of later versions: their own message instead of a near miss."""
 _OTHER_WORDS: Final = {
     "data": "cases", "dataset": "cases", "datasets": "cases", "tests": "cases",
     "assert": "judges", "asserts": "judges", "assertions": "judges", "evaluators": "judges",
@@ -196,10 +194,6 @@ def _looks_plain(text: str) -> bool:
 
 def _unknown_type(loc: Loc, found: str) -> str:
     types = _tags(loc[:-1])
-    if loc[0] == "judges" and found in LATER_JUDGES:
-        return (
-            f"judges of type {found!r} are not in this version; it has {listing(types, shown=20)}"
-        )
     if found.startswith("evaluator@"):
         return f"{found[:60]!r} is no type of judge: it is called 'http' here; {_CONTRACT}"
     near = nearest(found, types)

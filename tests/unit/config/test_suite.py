@@ -179,15 +179,6 @@ def test_load_suite__one_indent_too_many(folder: Folder) -> None:
     ]
 
 
-@pytest.mark.parametrize("kind", ["llm", "http", "langfuse", "precomputed"])
-def test_load_suite__judges_of_later_versions(folder: Folder, kind: str) -> None:
-    (problem,) = folder.refused(config(judges=f"[{{id: j, type: {kind}, url: x}}]"))
-
-    assert problem.startswith(
-        f"r.yaml:5:24: judges[0].type: judges of type '{kind}' are not in this version; it has 'exact'"
-    )
-
-
 def test_load_suite__zero_and_false_are_values(folder: Folder) -> None:
     """B26."""
     judges = (
