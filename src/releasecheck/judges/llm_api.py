@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from releasecheck.canonical import JsonProblem
 from releasecheck.errors import ConfigError, Problem
@@ -22,7 +22,7 @@ from releasecheck.transport.reading import UsageReader, read_json
 from releasecheck.transport.retry import Backoff
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from releasecheck.canonical import Json
     from releasecheck.model.judge import LlmJudge
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from releasecheck.transport.context import Context
     from releasecheck.transport.http import HttpAnswer
 
+T = TypeVar("T")
 OURS: Final = ("model", "messages", "stream", "n", "seed", "temperature", "response_format")
 """Keys of the request that `params` may not set."""
 OPTIONAL: Final = ("seed", "temperature", "response_format")
@@ -123,12 +124,11 @@ class LlmApi:
                 return Vote(JudgeFailed(answer.failure))
             self.dropped[name] = None
 
-    async def attempts(self, send: Callable[[], Any], endpoint: Endpoint) -> HttpAnswer | Trouble:
+    async def attempts(
+        self, send: Callable[[], Awaitable[T | Trouble]], endpoint: Endpoint
+    ) -> T | Trouble:
         """At most three calls through the gate of the host."""
-        found: HttpAnswer | Trouble = await attempts(
-            send, gate=endpoint.gate, clock=self.clock, backoff=self.backoff
-        )
-        return found
+        return await attempts(send, gate=endpoint.gate, clock=self.clock, backoff=self.backoff)
 
     def _refused(self, trouble: Trouble, known: tuple[str, ...]) -> str | None:
         """The option that the API says it does not take; None without clear evidence."""

@@ -106,7 +106,7 @@ class Prompt:
     def messages(self, ask: JudgeAsk) -> list[dict[str, Any]] | JudgeFailed:
         """System and user message, or why the case cannot be judged by this rubric."""
         case = ask.case
-        if _is_blank(ask.output) and not _is_blank(case.expected):
+        if _is_blank(ask.output) and (case.expected is None or not _is_blank(case.expected)):
             message = (
                 "the output is empty, and models like empty answers: it was not shown to the model. Where an "
                 'empty answer is right, say so with `expected: ""`'

@@ -72,6 +72,7 @@ class Endpoint:
         url: httpx.URL | None = None,
         *,
         within_s: float | None = None,
+        max_body: int | None = None,
     ) -> HttpAnswer | Trouble:
         """One request; an answer with a status other than 2xx is a failure.
 
@@ -80,6 +81,7 @@ class Endpoint:
             key: The idempotency key; None sends none.
             url: Another address of the same server; None is the endpoint's own.
             within_s: Seconds; None is the endpoint's time limit, which is never exceeded.
+            max_body: Bytes of the answer that are read; None is the client's limit.
         """
         headers = self._headers
         if key is not None:
@@ -87,7 +89,12 @@ class Endpoint:
         limit = self._timeout_s if within_s is None else min(self._timeout_s, within_s)
         try:
             answer = await self._client.request(
-                self.method, url or self.url, headers=headers, content=content, within_s=limit
+                self.method,
+                url or self.url,
+                headers=headers,
+                content=content,
+                within_s=limit,
+                max_body=max_body,
             )
         except Exception as error:  # noqa: BLE001 - what comes from outside is classified, all of it
             return self._classify.exception(error, self.doing)

@@ -60,6 +60,7 @@ class HttpClient:
         headers: RawHeaders,
         content: bytes = b"",
         within_s: float,
+        max_body: int | None = None,
     ) -> HttpAnswer:
         """Send one request and read its whole answer.
 
@@ -69,25 +70,27 @@ class HttpClient:
             headers: As `headers_with` made them.
             content: The body; empty for none.
             within_s: Seconds for everything, from connecting to the last byte.
+            max_body: Bytes that are read, where they are known to be many; None is the client's limit.
 
         Raises:
             httpx.TransportError: nothing, or nothing complete, came back in time.
             RefusedAnswer: the answer is too large or packed in a way we do not read.
         """
         request = httpx.Request(method, url, headers=headers, content=content or None)
+        limit = self._max_body if max_body is None else max_body
         try:
             async with asyncio.timeout(within_s):
                 response = await self._transport.handle_async_request(request)
-                body = await self._read(response)
+                body = await self._read(response, limit)
         except TimeoutError:
             message = f"no complete answer within {within_s:g} s"
             raise httpx.ReadTimeout(message) from None
         packed = response.headers.get("content-encoding")
         if packed:
-            body = _unpack(body, packed, self._max_body)
+            body = _unpack(body, packed, limit)
         return HttpAnswer(response.status_code, response.headers, body)
 
-    async def _read(self, response: httpx.Response) -> bytes:
+    async def _read(self, response: httpx.Response, limit: int) -> bytes:
         stream = response.stream
         assert isinstance(stream, httpx.AsyncByteStream)  # noqa: S101 - so for an async transport
         chunks: list[bytes] = []
@@ -96,8 +99,8 @@ class HttpClient:
             async for chunk in stream:
                 chunks.append(chunk)
                 size += len(chunk)
-                if size > self._max_body:
-                    raise _too_large(self._max_body)
+                if size > limit:
+                    raise _too_large(limit)
         finally:
             await stream.aclose()
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
