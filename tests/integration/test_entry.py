@@ -121,15 +121,24 @@ def test_main__broken_installation_is_4(tmp_path: Path) -> None:
     assert "no_such_module" in done.stderr
 
 
+UNIGNORED = """\
+import os, signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+"""A shell cannot take back that a signal is ignored; a program can."""
+
+
 if sys.platform != "win32":  # Windows has none of these signals, shells and descriptors
 
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
     def test_main__signals_interrupt_alike(number: signal.Signals) -> None:
         """B128."""
-        body = "    import signal; print('ready', flush=True); signal.pause()"
-        with subprocess.Popen(
-            command(body), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        ) as process:
+        # Short sleeps: a signal that comes just before a pause would not end it.
+        body = "    import time; print('ready', flush=True)\n    while True: time.sleep(0.05)"
+        # Whoever runs the tests may have told them to ignore a hang-up; a program inherits that.
+        default = [sys.executable, "-c", UNIGNORED, *command(body)]
+        with subprocess.Popen(default, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             assert process.stdout is not None
             assert process.stderr is not None
             process.stdout.readline()
