@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import re
+import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qs, urlsplit
@@ -11,8 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 from tests.stubs import Raw, Reply, Request, Stub, reply
 
 if TYPE_CHECKING:
-    import contextlib
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 Said: TypeAlias = "str | dict[str, Any] | Raw | None"
 """A message's content, a whole body, a whole answer, or nothing ever."""
@@ -172,3 +174,25 @@ class OpenAiStub:
             del self.files[name]
             return reply(200, {"id": name, "deleted": True})
         return reply(200, self.files[name], {"content-type": "application/octet-stream"})
+
+
+@contextlib.contextmanager
+def serving(stub: OpenAiStub) -> Iterator[OpenAiStub]:
+    """The API on a thread of its own, for who runs the program."""
+    ready, loop = threading.Event(), asyncio.new_event_loop()
+    over = asyncio.Event()
+
+    async def serve() -> None:
+        async with stub.open():
+            ready.set()
+            await over.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
+    thread.start()
+    try:
+        assert ready.wait(5)
+        yield stub
+    finally:
+        loop.call_soon_threadsafe(over.set)
+        thread.join()
+        loop.close()
