@@ -114,6 +114,13 @@ def check_judge(
         from releasecheck.judges.score_lines import file_problems
 
         return file_problems(root, spec)
+    if not problems and isinstance(spec, PluginJudge):
+        from releasecheck.transport.plugins import JUDGES, load
+
+        try:
+            load(JUDGES, spec.plugin)
+        except ConfigError as error:
+            return list(error.problems)
     if problems or not isinstance(spec, PythonJudge | CommandJudge):
         return problems
     redactor = redactor_of([spec.model_dump(mode="json", by_alias=True)], environment)

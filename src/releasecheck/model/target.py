@@ -125,6 +125,17 @@ class OpenAITarget(TargetBase):
     """Sent as they are: temperature, max_tokens, seed, ..."""
 
 
+class PluginTarget(TargetBase):
+    """A target that an installed package offers under the entry point group `releasecheck.targets`."""
+
+    type: Literal["plugin"]
+    plugin: str
+    """Name of the entry point."""
+    options: dict[str, JsonValue] = {}
+    """What the plug-in takes; `${NAME}` reads the environment."""
+
+
 Target: TypeAlias = Annotated[
-    HttpTarget | CommandTarget | PythonTarget | OpenAITarget, Field(discriminator="type")
+    HttpTarget | CommandTarget | PythonTarget | OpenAITarget | PluginTarget,
+    Field(discriminator="type"),
 ]

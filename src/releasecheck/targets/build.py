@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from releasecheck.errors import ConfigError, Problem
-from releasecheck.model.target import CommandTarget, HttpTarget, OpenAITarget, PythonTarget
+from releasecheck.model.target import (
+    CommandTarget,
+    HttpTarget,
+    OpenAITarget,
+    PluginTarget,
+    PythonTarget,
+)
 from releasecheck.references import PORT
 from releasecheck.targets.checks import template_problems
 from releasecheck.targets.retrying import RetryingTarget, Rules
@@ -126,6 +132,10 @@ async def _asker(
             function = PythonAsker(spec, context, classify, concurrency)
             await function.start()
             return function
+        case PluginTarget():
+            from releasecheck.targets.plugin import PluginAsker
+
+            return PluginAsker(spec, context, classify)
         case HttpTarget() | OpenAITarget():
             return _over_http(spec, context, classify)
 

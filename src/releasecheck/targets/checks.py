@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 from releasecheck.credentials import redactor_of
 from releasecheck.errors import ConfigError, EnvironmentMissing, Problem
-from releasecheck.model.target import CommandTarget, HttpTarget, OpenAITarget, PythonTarget
+from releasecheck.model.target import (
+    CommandTarget,
+    HttpTarget,
+    OpenAITarget,
+    PluginTarget,
+    PythonTarget,
+)
 from releasecheck.references import resolve, resolve_text
 
 if TYPE_CHECKING:
@@ -78,7 +84,9 @@ def _expressions(spec: TargetSpec) -> Iterator[Problem]:
 def _programs(spec: TargetSpec, root: Path, environment: Mapping[str, str]) -> Iterator[Problem]:
     if spec.start is not None:
         yield from _program(spec.start.run, "start.run", root, environment, {})
-    if isinstance(spec, CommandTarget):
+    if isinstance(spec, PluginTarget):
+        yield from _plugin(spec)
+    elif isinstance(spec, CommandTarget):
         yield from _program(spec.run, "run", root, environment, spec.env)
     elif isinstance(spec, PythonTarget):
         yield from _function(spec, root, environment)
@@ -99,6 +107,15 @@ def _program(
         Program((first,), root, {**environment, **own}).command()
     except ProgramNotFound as error:
         yield Problem(str(error), key=key)
+
+
+def _plugin(spec: PluginTarget) -> Iterator[Problem]:
+    from releasecheck.transport.plugins import TARGETS, load
+
+    try:
+        load(TARGETS, spec.plugin)
+    except ConfigError as error:
+        yield from error.problems
 
 
 def _function(spec: PythonTarget, root: Path, environment: Mapping[str, str]) -> Iterator[Problem]:

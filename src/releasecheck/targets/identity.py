@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from releasecheck.model.target import CommandTarget, PythonTarget
+from releasecheck.model.target import CommandTarget, PluginTarget, PythonTarget
 from releasecheck.transport.sources import argument_files, digests_below, module_files
 
 if TYPE_CHECKING:
@@ -23,4 +23,8 @@ def target_files(spec: Target, root: Path) -> dict[str, str]:
         paths += argument_files(spec.run, root)
     elif isinstance(spec, PythonTarget):
         paths += module_files(spec.function.partition(":")[0], root)
+    elif isinstance(spec, PluginTarget):
+        from releasecheck.transport.plugins import TARGETS, plugin_files
+
+        return {**digests_below(paths, root), **plugin_files(TARGETS, spec.plugin)}
     return digests_below(paths, root)
