@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from releasecheck.pipeline.checking.probes import Final_, Probes
 
 MADE_UP: Final = "releasecheck-check-made-up-"
-_GLANCE_S: Final = 0.05
-"""Seconds after which a call is broken off: sent by then, and rarely answered."""
+_GLANCES_S: Final = (0.05, 0.01, 0.002)
+"""Seconds after which a call is broken off: sent by then, and perhaps not answered."""
 
 
 class Service:
@@ -136,14 +136,12 @@ class Service:
 
     async def hang_up(self) -> None:
         """A request that is broken off half-way, and the same one again."""
-        number = MOST_TICKETS + 1
-        task = asyncio.create_task(self._probes.judged(number))
-        try:
-            await self._probes.clock.sleep(_GLANCE_S)
-        finally:
-            task.cancel()
-        await asyncio.wait([task])
-        cut = task.cancelled()
+        number, cut = MOST_TICKETS, False
+        for glance_s in _GLANCES_S:
+            number += 1
+            cut = await self._broken_off(number, glance_s)
+            if cut:
+                break
         answer = await self._probes.judged(number)
         flaw = self._probes.flaw(answer)
         what = "a request was broken off" if cut else "a request was answered too fast to break off"
@@ -152,3 +150,13 @@ class Service:
             return
         todo = "Serve the next request after a client left in the middle of one"
         self._probes.say("cancel", "failed", f"{what}; the next one: {flaw}", todo)
+
+    async def _broken_off(self, number: int, after_s: float) -> bool:
+        """Whether a request could be broken off after a moment, before it was answered."""
+        task = asyncio.create_task(self._probes.judged(number))
+        try:
+            await self._probes.clock.sleep(after_s)
+        finally:
+            task.cancel()
+        await asyncio.wait([task])
+        return task.cancelled()
