@@ -13,12 +13,14 @@ from releasecheck.drivers.github.errors import quoted
 from releasecheck.drivers.github.fetching import RunArtifacts, check_plan_is
 from releasecheck.drivers.github.names import ScorecardName, ShardName, parse
 from releasecheck.errors import Untrusted
+from releasecheck.pipeline.earlier import foreign_in, tickets_given
 from releasecheck.pipeline.folders import LEDGER_FILE, open_plan
 
 if TYPE_CHECKING:
     from releasecheck.cli.action.job import Job
     from releasecheck.drivers.github.names import PlanName
     from releasecheck.drivers.github.rest import GitHubClient
+    from releasecheck.pipeline.earlier import Ticket
     from releasecheck.pipeline.folders import PlanFolder
 
 
@@ -58,11 +60,11 @@ class PlannedRun:
         return found
 
     def bundles(self, shards: list[Path]) -> list[Path]:
-        """What jobs of `finish` uploaded before, as far as it holds nothing that no shard uploaded.
+        """What jobs of `finish` uploaded before: deadlines and collected scores, beside what shards uploaded.
 
-        Whoever runs code in a shard's job can upload under that name too, of this attempt or an earlier one,
-        and so fill in what is missing (G-26). No job of `finish` records anything itself in this version, so
-        nothing is lost; judges that answer later will need a name and digest that the finish job told.
+        Whoever runs code in a job of this run can upload under that name too, of this attempt or an earlier
+        one. So such a bundle may add nothing but answers to tickets that shards were given, and their
+        deadlines, in no more files than there were attempts (G-26).
 
         Raises:
             ArtifactMissing, ZipRefused, DigestMismatch: as `RunArtifacts.bundles`.
@@ -71,14 +73,17 @@ class PlannedRun:
         self._check_attempts(ScorecardName, self.attempt)
         names = {str(one.id): one.name for one in self.artifacts.listed}
         recorded = {path.name for folder in shards for path in folder.rglob("*.jsonl")}
+        given = tickets_given(path for folder in shards for path in folder.rglob("*.jsonl"))
         kept = []
         for folder in self.artifacts.bundles(self.name):
             named = parse(names[folder.name])
+            most = named.attempt if isinstance(named, ScorecardName) else 0
             more = {path.name for path in (folder / "results").glob("*.jsonl")} - recorded
-            if not more:
+            strange = _strange(folder / "results", more, most, given)
+            if strange is None:
                 kept.append(folder)
             else:
-                say(f"{named} holds {min(more)}, which no shard uploaded; it is not read")
+                say(f"{named} is not read: {strange}")
         return kept
 
     def _check_attempts(self, kind: type[ShardName | ScorecardName], newest: int) -> None:
@@ -89,6 +94,18 @@ class PlannedRun:
                     "this check has uploaded it. Find out who did; a run of all jobs anew starts without it"
                 )
                 raise Untrusted(message)
+
+
+def _strange(results: Path, more: set[str], most: int, given: set[Ticket]) -> str | None:
+    """Why a bundle says more than an honest job of `finish` would; None when it does not."""
+    for name in sorted(more):
+        match = LEDGER_FILE.fullmatch(name)
+        if match is None or match[1] is not None or int(match[2]) > most:
+            return f"it holds {name}, which no shard uploaded"
+        foreign = foreign_in(results / name, given)
+        if foreign is not None:
+            return foreign
+    return None
 
 
 def planned_by(job: Job, client: GitHubClient, *, alone: bool = False) -> PlannedRun:
