@@ -1,10 +1,8 @@
 """Real-world faults of judges that answer at once, through the command line (B55 to B71).
 
-Of section 6 these do not reach this version, whose judges are functions, programs and built-in ones:
-B55 (a chat model as judge that ran out of tokens; as a *target* it is in B43), the chat replies and prompt
-of B58 (the scale itself is here), and the short cut of B71 before a chat model is called (empty answers
-under the judges of this version are here). B59's and B64's records are made by judges and shards, as
-ledger files are only read under a plan.
+B55, the chat replies of B56, B58 and B59, and the short cut of B71 before a model is called are in
+`test_judges_llm.py`. B59's and B64's records are made by judges and shards, as ledger files are only read under a
+plan.
 """
 
 from __future__ import annotations
