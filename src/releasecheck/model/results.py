@@ -30,6 +30,18 @@ class RowScore:
         """`{state, value, reason}`."""
         return {"state": self.state, "value": self.value, "reason": self.reason}
 
+    @classmethod
+    def from_json(cls, cell: dict[str, Any]) -> RowScore:
+        """Read a cell (KeyError, TypeError when it is none).
+
+        One stored before states existed has the state that its value implies (S1-35): a value was measured,
+        and null says that none is there - not that the judge had nothing to say, and not 0.
+        """
+        value = cell["value"]
+        if "state" in cell:
+            return cls(cell["state"], value, cell["reason"])
+        return cls("missing" if value is None else "scored", value, cell.get("reason"))
+
 
 @dataclass(frozen=True, slots=True)
 class ResultRow:
@@ -85,7 +97,7 @@ class ResultRow:
             usage=Usage(usage["tokens"], usage["cost_usd"]),
             trace_id=row["trace_id"],
             scores={
-                judge: RowScore(cell["state"], cell["value"], cell["reason"])
+                judge: RowScore.from_json(cell)
                 for judge, cell in row["scores"].items()
             },
             passed=dict(row["passed"]),
@@ -108,7 +120,8 @@ def results_digest(rows: Iterable[dict[str, Json]]) -> str:
         if kept["failure"] is not None:
             kept["failure"] = {k: v for k, v in kept["failure"].items() if k != "message"}
         kept["scores"] = {
-            judge: {"state": cell["state"], "value": cell["value"]}
+            # As it is written: a file from before states existed keeps the digest it always had.
+            judge: {key: cell[key] for key in ("state", "value") if key in cell}
             for judge, cell in kept["scores"].items()
         }
         stable.append(digest(kept))

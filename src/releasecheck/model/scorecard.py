@@ -44,8 +44,9 @@ class Counts(Document):
     not_applicable: int
     failed: int
     missing: int
-    pending: int
-    conflicts: int
+    pending: int = 0
+    """None in scorecards from before judges could answer later."""
+    conflicts: int = 0
     """Measurements that contradict the one that counts."""
 
     @model_validator(mode="after")

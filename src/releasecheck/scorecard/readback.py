@@ -18,6 +18,7 @@ from typing_extensions import override
 
 from releasecheck.canonical import JsonProblem, parse_json, parse_own
 from releasecheck.errors import Untrusted
+from releasecheck.model.results import RowScore
 from releasecheck.model.scorecard import Scorecard
 from releasecheck.scorecard.verdict import OUTCOME_WORDS
 
@@ -113,7 +114,8 @@ def _check_results(read: Reader, scorecard: Scorecard) -> None:
     for number, line in enumerate(_lines(read()), start=1):
         try:
             row = parse_own(line)
-            states.update(cell["state"].replace("-", "_") for cell in row["scores"].values())
+            cells = map(RowScore.from_json, row["scores"].values())
+            states.update(cell.state.replace("-", "_") for cell in cells)
         except (ValueError, KeyError, TypeError, AttributeError):
             message = f"line {number} is no result"
             raise _Differs(message) from None

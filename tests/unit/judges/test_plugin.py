@@ -145,7 +145,13 @@ def test_collect__each_answer_is_checked_by_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    "arrived", [Scored(1.0), Arrived(Pending("t2")), Arrived(Scored(1.0), made_at=7), None]
+    "arrived",
+    [
+        Scored(1.0),
+        Arrived(Pending("t2")),
+        Arrived(Scored(1.0), made_at=7),  # type: ignore[arg-type]
+        None,
+    ],
 )
 def test_collect__what_is_no_answer_is_a_violation(arrived: Any) -> None:
     assert said(collected(Collected({"t1": arrived})).scores["t1"].answer) == WRONG
@@ -191,6 +197,6 @@ def test_purge__only_done_is_done(says: Any, state: str) -> None:
 )
 def test_submit__gives_one_answer_each(says: Any, expected: list[Any]) -> None:
     """G-14: fewer answers than outputs are nobody's answers."""
-    held = HeldBulk(Plugin(says), spec())  # type: ignore[arg-type]
+    held = HeldBulk(Plugin(says), spec())
     found = asyncio.run(held.submit([ask("x"), ask("y")]))
     assert [said(one.answer) for one in found] == expected
