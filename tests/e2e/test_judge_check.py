@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -43,6 +45,16 @@ def test_judge_check__the_example(program: Program, example: str, tmp_path: Path
     )
     assert suite.code == 0, suite
     assert suite.out.splitlines()[0] == "words keeps evaluator@2: 11 probes held"
+
+
+def test_run__the_example(program: Program, example: str, tmp_path: Path) -> None:
+    """S1-02, S1-03: what its README says; every score is deferred, and waited for."""
+    suite = tmp_path / "judge-http"
+    shutil.copytree(EXAMPLE, suite, ignore=shutil.ignore_patterns("out", "__pycache__"))
+    done = program("run", "releasecheck.yaml", cwd=suite, env={"JUDGE_URL": example})
+    assert done.code == 0, done
+    card = json.loads((suite / "out" / "scorecard.json").read_bytes())
+    assert (card["verdict"], card["counts"]["scored"]) == ("pass", 5)
 
 
 def test_judge_check__the_report(program: Program, tmp_path: Path) -> None:

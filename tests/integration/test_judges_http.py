@@ -165,6 +165,26 @@ def test_collect__is_bounded_by_the_time_left() -> None:
     assert (found.failure.code, found.failure.retryable) == ("timeout", True)
 
 
+def test_collect__waiting_for_a_place__is_bounded_too() -> None:
+    """S1-25: calls that hang hold every place."""
+
+    async def run() -> Collected:
+        async with opened(server, SystemClock(), concurrency=1) as judge:
+            holding = asyncio.ensure_future(judge.judge(ask("out")))
+            await asyncio.to_thread(server.hanging.wait, 10)
+            found = await judge.collect(["t1"], 0.2)
+            holding.cancel()
+            await asyncio.wait([holding])
+            return found
+
+    with JudgeServer() as server:
+        server.always["judge"] = HANG
+        found = asyncio.run(run())
+        assert server.calls["collect"] == 0
+    assert found.failure is not None
+    assert (found.failure.stage, found.failure.code) == ("collect", "timeout")
+
+
 @pytest.mark.parametrize("call", ["identity", "judge", "collect", "purge"])
 def test_cancel__ends_the_request(call: Any) -> None:
     """S1-27, S1-34, S1-41: when judging, collecting and asking who it is."""
