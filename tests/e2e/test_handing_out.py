@@ -18,7 +18,10 @@ GATE = {"id": "liked", "metric": "human", "min": 0.5}
 
 def waiting(folder: Path, program: Program, **changes: Any) -> Suite:
     """A run that waits for people."""
-    config = {"judges": [{"id": "exact", "type": "exact"}, HUMAN], "gates": [GATE]}
+    config: dict[str, Any] = {
+        "judges": [{"id": "exact", "type": "exact"}, HUMAN],
+        "gates": [GATE],
+    }
     suite = python_suite(folder, 3, **config | changes)
     done = program("run", suite.path, "--no-wait", cwd=folder)
     assert done.code == 5, done

@@ -13,6 +13,7 @@ from releasecheck.model.scorecard import Manifest, Scorecard
 from releasecheck.pipeline.files import file_digest, read_document, write_whole
 from releasecheck.pipeline.folders import LEDGER_FILE
 from releasecheck.pipeline.rows import results_file
+from releasecheck.pipeline.tickets import external_refs
 from releasecheck.publish import (
     CLOSING,
     WITHDRAWN,
@@ -84,6 +85,7 @@ def write_bundle(
         environment={**world.platform, "finished_by": world.tool},
         approved_by=approvals(recorded),
         redactions=world.secret_names(folder.plan),
+        external_refs=external_refs(folder.plan, recorded.paths),
     )
     manifest = manifest_of(
         bundle,

@@ -14,19 +14,18 @@ from typing import TYPE_CHECKING, Final
 from releasecheck.errors import NotResumable, UsageError
 from releasecheck.ledger.jsonl import purge_file
 from releasecheck.model.judge import DeferringJudge
-from releasecheck.model.record import DeadlineRecord, LateRecord, ScoreRecord, SentinelRecord
-from releasecheck.model.score import Pending
 from releasecheck.pipeline.bundle import complete_badge, read_decision, reports_of
 from releasecheck.pipeline.files import file_digest, write_whole
-from releasecheck.pipeline.folders import ledger_files, open_bundle, open_ledgers
+from releasecheck.pipeline.folders import ledger_files, open_bundle
 from releasecheck.pipeline.remaining import merge_files
 from releasecheck.pipeline.roots import find_roots
 from releasecheck.pipeline.rows import results_file
+from releasecheck.pipeline.tickets import tickets_of
 from releasecheck.ports import DeferredJudge
 from releasecheck.publish import manifest_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from releasecheck.canonical import Json
@@ -172,30 +171,6 @@ def _baseline_holds_outputs(folder: PlanFolder) -> bool:
         return False
     with path.open("rb") as file:
         return any(parse_own(line).get("output") is not None for line in file if line.strip())
-
-
-def tickets_of(paths: Sequence[Path]) -> dict[str, list[str]]:
-    """Every ticket on record by judge, each once, in the order in which they were given."""
-    found: dict[str, dict[str, None]] = {}
-    for reader in open_ledgers(paths):
-        for _, record in reader:
-            for judge, ticket in _tickets(record):
-                found.setdefault(judge, {})[ticket] = None
-    return {judge: list(tickets) for judge, tickets in found.items()}
-
-
-def _tickets(record: object) -> Iterator[tuple[str, str]]:
-    match record:
-        case ScoreRecord() | SentinelRecord():
-            ticket = record.score.ticket if isinstance(record.score, Pending) else record.ticket
-            if ticket:
-                yield record.judge, ticket
-        case LateRecord():
-            yield record.judge, record.ticket
-        case DeadlineRecord():
-            yield from ((record.judge, ticket) for ticket in record.tickets)
-        case _:
-            return
 
 
 async def _ask_judges(

@@ -24,6 +24,7 @@ from releasecheck.pipeline.files import read_bytes, read_document, read_lines
 from releasecheck.pipeline.folders import ledger_files, open_bundle
 from releasecheck.pipeline.remaining import merge_files
 from releasecheck.pipeline.rows import result_rows
+from releasecheck.pipeline.tickets import external_refs
 from releasecheck.publish import Origin
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ def _check_manifest(
         environment={key: said for key, said in manifest.environment.items() if key != "tool"},
         approved_by=approvals(recorded),
         redactions=manifest.redactions,
-        external_refs=manifest.external_refs,
+        external_refs=external_refs(folder.plan, recorded.paths),
     )
     try:
         again = manifest_of(
