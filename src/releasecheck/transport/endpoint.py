@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from releasecheck.transport.http import HttpAnswer, HttpClient, RawHeaders
 
 IDEMPOTENCY_KEY: Final = b"idempotency-key"
+PARTIAL: Final = 206
+"""Nobody asks for a part, and half an answer may look like a whole one."""
 PRINTABLE: Final = "".join(map(chr, range(0x20, 0x7F)))
 
 
@@ -98,7 +100,7 @@ class Endpoint:
             )
         except Exception as error:  # noqa: BLE001 - what comes from outside is classified, all of it
             return self._classify.exception(error, self.doing)
-        if 200 <= answer.status < 300:
+        if 200 <= answer.status < 300 and answer.status != PARTIAL:
             return answer
         asked_s = parse_retry_after(
             answer.headers.get("retry-after"),
@@ -106,7 +108,7 @@ class Endpoint:
             date=answer.headers.get("date"),
         )
         trouble = self._classify.status(answer, self.doing, asked_s)
-        assert trouble is not None  # noqa: S101 - 2xx returned above
+        assert trouble is not None  # noqa: S101 - whole answers returned above
         return trouble
 
 

@@ -237,6 +237,7 @@ def test_judge__a_secret_in_a_ticket__is_not_kept() -> None:
         (429, ("infra", "rate_limited", True)),
         (500, ("infra", "server_error", True)),
         (302, ("config", "redirect", False)),
+        (206, ("infra", "partial_content", True)),
     ],
 )
 def test_judge__statuses(status: int, found: tuple[str, str, bool]) -> None:
