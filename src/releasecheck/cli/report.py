@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from releasecheck.cli.output import document, say
+from releasecheck.scorecard.lacking import lacking
 from releasecheck.scorecard.numbers import count
 from releasecheck.scorecard.verdict import next_steps
 
@@ -32,8 +33,8 @@ def show_scorecard(card: Scorecard, out: Path, *, as_json: bool) -> None:
         f"{counts.not_applicable} not applicable, {counts.failed} failed, {counts.missing} missing"
         + (f", {counts.pending} pending" if counts.pending else "")
     )
-    for entry in card.incomplete:
-        say(f"  {entry.message}")
+    for line in lacking(card):
+        say(f"  {line}")
     for gate in card.gates:
         say(f"  {gate.outcome:<15} {gate.id}: {gate.rule}: {gate.reason}")
     for judge, flips in sorted(card.flips.items()):

@@ -57,7 +57,7 @@ def command(
     asked = cast("Literal['all', 'none', 'only']", judges)
     request = ShardRequest(index, out, resume, attempt, asked, approved_by)
     try:
-        done, open_pairs = asyncio.run(run_one_shard(plan, request, world, time_budget))
+        done, left = asyncio.run(run_one_shard(plan, request, world, time_budget))
     finally:
         world.progress.close()
     report = {
@@ -67,7 +67,8 @@ def command(
         "trials": done.total,
         "done": done.tally.done,
         "target_failures": done.tally.failed,
-        "open_pairs": open_pairs,
+        "open_pairs": left.undone,
+        "pending": left.pending,
         "stopped": done.stopped,
     }
     if as_json:
@@ -75,9 +76,10 @@ def command(
     else:
         say(
             f"shard {index}: {done.tally.done} of {done.total} trials done, {done.tally.failed} target "
-            f"failures, {open_pairs} scores open"
+            f"failures, {left.undone} scores open"
+            + (f", {left.pending} to come from judges that answer later" if left.pending else "")
             + (f" (stopped: {done.stopped})" if done.stopped else "")
         )
         if done.path is None:
             say("everything was on record already")
-    return 130 if done.stopped == "interrupted" else 2 if open_pairs else 0
+    return 130 if done.stopped == "interrupted" else 2 if left.undone else 0

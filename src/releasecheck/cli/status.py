@@ -25,6 +25,11 @@ def command(*, out: Path, as_json: bool) -> int:
     say(f"{found.state}: {found.done} of {found.total} scores on record, {found.failed} failed")
     if found.verdict is not None:
         say(f"verdict: {found.verdict}" + ("" if found.finalized_at else " (provisional)"))
+    for one in found.waiting:
+        until = f"until {one['deadline']}" if one["deadline"] else "its deadline is not fixed yet"
+        say(
+            f"judge {one['judge']} owes {one['pending']}, {until}; next asked from {one['not_before']} on"
+        )
     for line in found.missing:
         say(line)
     if found.next_step:

@@ -17,6 +17,7 @@ import numpy as np
 from releasecheck.merge.choose import choose_outputs, choose_scores
 from releasecheck.merge.records import (
     AFTER_DEADLINE,
+    WHY_MISSING,
     FileSeen,
     Reader,
     RecordSource,
@@ -25,7 +26,7 @@ from releasecheck.merge.records import (
 )
 from releasecheck.merge.sentinels import sentinels_seen
 from releasecheck.merge.table import name_conflicts, open_tickets, places_of, score_table, usage_of
-from releasecheck.model.table import NO_OUTPUT, TARGET_FAILED, CaseRow, ScoreTable
+from releasecheck.model.table import MISSING, NO_OUTPUT, TARGET_FAILED, CaseRow, ScoreTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,6 +80,8 @@ class Merged:
     """Scores that came after their deadline: evidence, never counted."""
     resumed: int
     """Scores that count and were taken after their deadline, since settling had been interrupted."""
+    given_up: dict[tuple[str, str], int]
+    """(judge, `deadline`, `interrupted` or `cancelled`) -> scores that did not come and were given up."""
     answered_in_shard: tuple[int, ...]
     """Per shard: (case, trial)s with an output or a failure on record."""
 
@@ -125,6 +128,7 @@ def merge(
         deadlines=_deadlines(rows),
         late=tuple(rows.late),
         resumed=_resumed(rows, scores.row),
+        given_up=_given_up(plan, rows, scores.row),
         answered_in_shard=_answered(plan, table, shard_of),
     )
 
@@ -140,6 +144,21 @@ def _answered(plan: Plan, table: ScoreTable, shard_of: Sequence[int]) -> tuple[i
 def _resumed(rows: Rows, chosen: npt.NDArray[np.int64]) -> int:
     flags = np.asarray(rows.flags, dtype=np.int8)
     return int(np.count_nonzero(flags[chosen[chosen >= 0]] & AFTER_DEADLINE))
+
+
+def _given_up(plan: Plan, rows: Rows, chosen: npt.NDArray[np.int64]) -> dict[tuple[str, str], int]:
+    flags = np.asarray(rows.flags, dtype=np.int8)
+    state = np.asarray(rows.state, dtype=np.int8)
+    best = chosen.reshape(-1, len(plan.judges))
+    found = {}
+    for index, judge in enumerate(plan.judges):
+        own = best[best[:, index] >= 0, index]
+        own = own[state[own] == MISSING]
+        for reason, flag in WHY_MISSING.items():
+            count = int(np.count_nonzero(flags[own] & flag))
+            if count:
+                found[judge.id, reason] = count
+    return found
 
 
 def _deadlines(rows: Rows) -> tuple[Deadline, ...]:

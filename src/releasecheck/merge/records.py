@@ -146,6 +146,8 @@ HAS_OUTPUT, RETRYABLE, ASKED_AGAIN = 1, 2, 4
 again because the output before it could no longer be judged. A score row has `RETRYABLE` too."""
 AFTER_DEADLINE: Final = 8
 """Flag of a score row: taken after its deadline, since settling had been interrupted."""
+WHY_MISSING: Final = {"deadline": 16, "interrupted": 32, "cancelled": 64}
+"""Flags of a score row that says that no score came."""
 
 
 class Reader:
@@ -320,6 +322,8 @@ class Reader:
         rows.state.append(_STATE_OF[type(score)])
         rows.value.append(score.value if isinstance(score, Scored) else NAN)
         flags = RETRYABLE if isinstance(score, JudgeFailed) and score.failure.retryable else 0
+        if isinstance(score, Missing):
+            flags = WHY_MISSING.get(score.reason, 0)
         rows.flags.append(flags | (AFTER_DEADLINE if RESUMED in record.notes else 0))
         ticket = score.ticket if isinstance(score, Pending) else record.ticket
         rows.ticket.append(-1 if ticket is None else rows.intern(ticket))

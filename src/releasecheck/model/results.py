@@ -96,10 +96,7 @@ class ResultRow:
             latency_ms=row["latency_ms"],
             usage=Usage(usage["tokens"], usage["cost_usd"]),
             trace_id=row["trace_id"],
-            scores={
-                judge: RowScore.from_json(cell)
-                for judge, cell in row["scores"].items()
-            },
+            scores={judge: RowScore.from_json(cell) for judge, cell in row["scores"].items()},
             passed=dict(row["passed"]),
         )
 

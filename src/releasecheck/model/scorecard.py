@@ -67,6 +67,8 @@ class Incomplete(Document):
     expected: int
     message: str
     """`no score from judge:grounded for 20 of 84 cases`."""
+    given_up: dict[str, int] = {}
+    """Scores that were waited for in vain, by reason: `deadline`, `interrupted`, `cancelled`."""
 
 
 class Metric(Document):

@@ -22,6 +22,7 @@ from releasecheck.model.scorecard import (
     BaselineUsed,
     Costs,
     Counts,
+    Incomplete,
     Scorecard,
     ShardSeen,
     Waiting,
@@ -40,7 +41,7 @@ from releasecheck.settle import moment_of, text_of
 from releasecheck.stats import names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from releasecheck.merge import Merged
     from releasecheck.model.plan import Plan
@@ -87,8 +88,9 @@ def decide_run(
     """The scorecard of what is recorded."""
     table = merged.table
     gates = decide(table, plan, baseline)
-    waiting = not over.final and over.pending > 0
-    outcome = None if waiting else _verdict(gates, plan, over)
+    owing = not over.final and over.pending > 0
+    waiting = waiting_for(plan, merged, now) if owing else ()
+    outcome = None if owing else _verdict(gates, plan, over)
     return Scorecard(
         run_id=plan.run_id,
         plan_digest=plan.plan_digest,
@@ -98,14 +100,14 @@ def decide_run(
         status=over.status,
         verdict=outcome,
         exit_code=WAITING_EXIT if outcome is None else EXIT_CODES[outcome],
-        reasons=_reasons(plan, merged, gates, outcome, over),
+        reasons=_reasons(plan, merged, gates, outcome, over, waiting),
         counts=_counts(table, len(merged.conflicts)),
-        incomplete=incomplete(table, plan),
+        incomplete=_incomplete(plan, merged),
         metrics=measure(table, plan, baseline),
         gates=gates,
         # In the order in which it will be read back, so that reports are the same then.
         flips=dict(sorted(flips(table, plan, baseline).items())),
-        waiting=() if over.final else _waiting(plan, merged, now),
+        waiting=waiting,
         sentinels=sentinel_results(table, plan),
         baseline=_baseline_used(plan, table, baseline),
         shards=_shards(plan, merged),
@@ -156,16 +158,46 @@ _HEADLINES = {
 }
 
 
+def _why_waiting(table: ScoreTable, waiting: Sequence[Waiting]) -> Iterator[str]:
+    pending = _count(table, PENDING)
+    sentinels = sum(one.state == PENDING for one in table.sentinels)
+    what = f"{pending} score{'' if pending == 1 else 's'}"
+    if sentinels:
+        what += f" and {sentinels} sentinel{'' if sentinels == 1 else 's'}"
+    yield f"waiting: {what} still to come"
+    for one in waiting:
+        until = "its deadline is not fixed yet" if one.deadline is None else f"until {one.deadline}"
+        yield f"{one.judge} still owes {one.pending}, {until}; ask it again from {one.not_before} on"
+    yield "carry on with `releasecheck resume`, or by a re-run of the finish job"
+
+
+_GIVEN_UP = {
+    "deadline": "did not come before their deadline",
+    "interrupted": "were not there when an interrupted wait was taken up again after their deadline",
+    "cancelled": "had not come when the run was closed",
+}
+
+
+def _why_given_up(merged: Merged) -> Iterator[str]:
+    for (judge, reason), count in merged.given_up.items():
+        yield f"{judge}: {count} score{'' if count == 1 else 's'} {_GIVEN_UP[reason]} ({reason})"
+
+
 def _reasons(
-    plan: Plan, merged: Merged, gates: Sequence[GateResult], outcome: Outcome | None, over: Finality
+    plan: Plan,
+    merged: Merged,
+    gates: Sequence[GateResult],
+    outcome: Outcome | None,
+    over: Finality,
+    waiting: Sequence[Waiting],
 ) -> tuple[str, ...]:
     if outcome is None:
-        first = f"waiting: {over.pending} scores are still to come"
-        return (first, "carry on with `releasecheck resume`")
+        return tuple(_why_waiting(merged.table, waiting))
     lines = [_HEADLINES[outcome]]
     lines += [
         f"{gate.id}: {gate.outcome}: {gate.reason}" for gate in gates if gate.outcome != "pass"
     ]
+    lines += _why_given_up(merged)
     lines += _why_incomplete(plan, merged)
     if not over.final:
         lines.append(
@@ -200,7 +232,17 @@ def _why_incomplete(plan: Plan, merged: Merged) -> list[str]:
     return [_STOPPED.get(reason, reason) for reason in sorted(reasons)]
 
 
-def _waiting(plan: Plan, merged: Merged, now: str) -> tuple[Waiting, ...]:
+def _incomplete(plan: Plan, merged: Merged) -> tuple[Incomplete, ...]:
+    given_up: dict[str, dict[str, int]] = {}
+    for (judge, reason), count in merged.given_up.items():
+        given_up.setdefault(judge, {})[reason] = count
+    return tuple(
+        one.model_copy(update={"given_up": given_up.get(one.judge, {})})
+        for one in incomplete(merged.table, plan)
+    )
+
+
+def waiting_for(plan: Plan, merged: Merged, now: str) -> tuple[Waiting, ...]:
     """Every judge that owes scores, until when, and when to ask it again."""
     table = merged.table
     fixed = {(one.judge, one.ticket): moment_of(one.deadline) for one in merged.deadlines}

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -405,12 +405,22 @@ async def run_recording(
     return tally
 
 
-def open_pairs(folder: PlanFolder, request: ShardRequest) -> int:
-    """Pairs and sentinels of the shard without a record, or with a retryable failure: what a re-run has to do."""
+class StillOpen(NamedTuple):
+    """What is left of a shard."""
+
+    undone: int
+    """Pairs and sentinels without a record, or with a retryable failure: what a re-run has to do."""
+    pending: int
+    """Scores that judges owe: `finish` waits for them, no re-run of the shard has to."""
+
+
+def still_open(folder: PlanFolder, request: ShardRequest) -> StillOpen:
+    """What is left of a shard, by its files."""
     recorded = merge_files(folder, _earlier_files(request))
     sentinels = unshown(folder.plan, recorded, request.index, request.judges, fresh=False)
     own = _own_cases(folder, request.index)
-    return _open_pairs(recorded, own, request.judges) + len(sentinels)
+    pending = int(np.count_nonzero(recorded.merged.table.state[own] == PENDING))
+    return StillOpen(_open_pairs(recorded, own, request.judges) + len(sentinels), pending)
 
 
 def _of_shard(path: Path, index: int) -> Sequence[str] | None:

@@ -53,7 +53,10 @@ def failure_recorded(bundle: Bundle, folder: PlanFolder | None, world: World) ->
     except Exception as error:
         if bundle.finalized:  # what was decided stands, whatever was tried afterwards
             raise
-        record_failure(bundle, at, error, world)
+        try:
+            record_failure(bundle, at, error, world)
+        except ReleaseCheckError as another:  # a full disk: why there is no decision matters more
+            world.progress.note(str(another))
         raise
 
 

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 BATCH: Final = 50
 """Tickets in one request."""
-_LONGEST_S: Final = 60.0
-"""Seconds for one request to a judge that names no time limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,15 +178,21 @@ async def _ask_judges(
 
     async with open_client(world.environment) as client:
         done = [
-            await _ask_judge(planned, folder, world, client, held)
+            await _ask_judge(planned, planned.spec.timeout, folder, world, client, held)
             for planned in folder.plan.judges
-            if (held := tickets.get(planned.id))
+            # Tickets of the others are our own notes: nothing was sent anywhere.
+            if isinstance(planned.spec, DeferringJudge) and (held := tickets.get(planned.id))
         ]
     return tuple(done)
 
 
 async def _ask_judge(
-    planned: PlannedJudge, folder: PlanFolder, world: World, client: RunClient, tickets: list[str]
+    planned: PlannedJudge,
+    within_s: float,
+    folder: PlanFolder,
+    world: World,
+    client: RunClient,
+    tickets: list[str],
 ) -> JudgePurged:
     try:
         judge = _opened(planned, folder, world, client)
@@ -198,8 +202,6 @@ async def _ask_judge(
     if not isinstance(judge, DeferredJudge):
         message = "this kind of judge keeps nothing that it could be asked to delete"
         return JudgePurged(planned.id, len(tickets), 0, len(tickets), 0, message)
-    spec = planned.spec
-    within_s = spec.timeout if isinstance(spec, DeferringJudge) else _LONGEST_S
     try:
         return await _purged(judge, planned.id, tickets, within_s)
     finally:

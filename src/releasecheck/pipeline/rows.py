@@ -109,8 +109,12 @@ def _cell(recorded: Recorded, at: tuple[int, int, int], files: dict[int, IO[byte
     match record.score:
         case Scored(value, reason):
             return RowScore(state, value, reason)
-        case NotApplicable(reason) | Missing(reason):
+        case NotApplicable(reason):
             return RowScore(state, None, reason)
+        case Missing(reason, failed):
+            last = None if failed is None else failed.message
+            said = f"{reason}; the judge's last answer: {last}" if last else reason
+            return RowScore(state, None, said)
         case JudgeFailed(failed):
             text = failed.code if failed.message is None else f"{failed.code}: {failed.message}"
             return RowScore(state, None, text)

@@ -9,6 +9,7 @@ import numpy as np
 
 from releasecheck.gates import incomplete
 from releasecheck.model.table import FAILED, PENDING
+from releasecheck.pipeline.decide import waiting_for
 from releasecheck.pipeline.finish import is_expired
 from releasecheck.pipeline.folders import ledger_files, open_bundle
 from releasecheck.pipeline.remaining import merge_files
@@ -38,6 +39,8 @@ class RunStatus:
     finalized_at: str | None
     missing: tuple[str, ...]
     """Per judge: what is not there."""
+    waiting: tuple[dict[str, Json], ...]
+    """`{judge, pending, deadline, not_before}` of every judge that owes scores (S1-10, S1-20)."""
     next_step: str
 
     def to_json(self) -> dict[str, Json]:
@@ -60,12 +63,13 @@ def status(out: Path, world: World) -> RunStatus:
     decision = manifest.get("decision")
     verdict = decision.get("verdict") if isinstance(decision, dict) else None
     finalized_at = manifest.get("finalized_at")
+    now = world.clock.now()
     pending = int(np.count_nonzero(table.state == PENDING))
     mendable = int(np.count_nonzero(table.mendable))
     done = merged.recorded_pairs - pending
     state = "completed"
     if finalized_at is None:
-        expired = is_expired(folder, world.clock.now())
+        expired = is_expired(folder, now)
         state = _open_state(done, pending, mendable, expired=expired)
     return RunStatus(
         run_id=folder.plan.run_id,
@@ -79,6 +83,10 @@ def status(out: Path, world: World) -> RunStatus:
         verdict=verdict if isinstance(verdict, str) else None,
         finalized_at=finalized_at if isinstance(finalized_at, str) else None,
         missing=tuple(entry.message for entry in incomplete(table, folder.plan)),
+        waiting=tuple(
+            one.model_dump(mode="json")
+            for one in (waiting_for(folder.plan, merged, now) if finalized_at is None else ())
+        ),
         next_step="" if finalized_at else f"carry it on with `releasecheck resume {out}`",
     )
 

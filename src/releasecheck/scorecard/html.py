@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from releasecheck.assets import templates_dir
 from releasecheck.scorecard.cases import ATTENTION, KINDS, select
+from releasecheck.scorecard.lacking import lacking
 from releasecheck.scorecard.numbers import NOTHING, count, shown
 from releasecheck.scorecard.policy import change_lines, policy_words
 from releasecheck.scorecard.tables import counted, gate_rows, metric_rows
@@ -57,6 +58,7 @@ def render_html(report: Report, cases: int = CASES_SHOWN) -> Iterator[bytes]:
             steps=next_steps(card),
             open=is_open(card),
             counted=counted(card),
+            lacking=lacking(card),
             gates=gate_rows(card),
             metrics=metric_rows(card),
             facts=_facts(report),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from releasecheck.scorecard.cases import ATTENTION, select
 from releasecheck.scorecard.escape import Markdown, markdown, markdown_code
+from releasecheck.scorecard.lacking import lacking
 from releasecheck.scorecard.numbers import count
 from releasecheck.scorecard.policy import change_lines
 from releasecheck.scorecard.tables import counted, gate_rows, metric_rows
@@ -158,8 +159,7 @@ def _flips(report: Report, longest: int) -> Iterator[_Flip]:
 
 def _incomplete(report: Report, longest: int) -> Iterator[str]:
     card = report.scorecard
-    lines = [item.message for item in card.incomplete]
-    lines += [f"{w.judge} still owes {count(w.pending, 'score')}" for w in card.waiting]
+    lines = list(lacking(card))
     if card.conflicts:
         lines.append(f"{count(len(card.conflicts), 'score')} measured twice with other results")
     first, more = listing(_sentences(tuple(lines)), longest)

@@ -138,6 +138,18 @@ def _after_missing(scorecard: Scorecard) -> Iterator[str]:
         )
     else:
         yield "Repair what is named above and start a new run; this one is closed."
+    late = [one.judge for one in scorecard.incomplete if one.given_up]
+    if late:
+        yield (
+            f"Ask why {', '.join(late)} did not answer in time (`releasecheck judge check` probes a judge), or give "
+            "it a longer `deadline`."
+        )
+    if any(one.missed for one in scorecard.sentinels):
+        judges = ", ".join(one.judge for one in scorecard.sentinels if one.missed)
+        yield (
+            f"{judges} got answers wrong whose score is known: repair the judge or its rubric "
+            "(`releasecheck judge calibrate` shows how it scores), or the sentinels, if they are wrong."
+        )
     if scorecard.counts.failed:
         yield "If a case fails every time, its error stands with the case below."
 

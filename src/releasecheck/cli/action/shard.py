@@ -52,21 +52,22 @@ def carry_out(job: Job) -> int:
         inputs.approved_by,
     )
     try:
-        done, open_pairs = asyncio.run(
+        done, left = asyncio.run(
             run_one_shard(planned.folder.path, request, world, inputs.time_budget_s)
         )
     finally:
         world.progress.close()
     say(
         f"shard {inputs.index}: {done.tally.done} of {done.total} trials done, {done.tally.failed} target "
-        f"failures, {open_pairs} scores open"
+        f"failures, {left.undone} scores open"
+        + (f", {left.pending} to come from judges that answer later" if left.pending else "")
         + (f" (stopped: {done.stopped})" if done.stopped else "")
     )
     if done.path is None:
         # Nothing new was recorded; what there is lies in the artifact of an earlier attempt.
         say("everything was on record already")
         job.tell(artifact_name="", artifact_path="")
-    return 130 if done.stopped == "interrupted" else 2 if open_pairs else 0
+    return 130 if done.stopped == "interrupted" else 2 if left.undone else 0
 
 
 def _attempt(job: Job, plan: Plan) -> int:

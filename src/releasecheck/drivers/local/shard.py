@@ -14,8 +14,8 @@ from releasecheck.pipeline.execute import (
     check_approval,
     execute_shard,
     limits_of,
-    open_pairs,
     open_tools,
+    still_open,
 )
 from releasecheck.pipeline.folders import open_plan
 from releasecheck.pipeline.holding import shard_locked
@@ -26,13 +26,14 @@ from releasecheck.pipeline.taking import take_outputs
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from releasecheck.pipeline.execute import StillOpen
     from releasecheck.pipeline.world import World
 
 
 async def run_one_shard(
     plan: Path, request: ShardRequest, world: World, time_budget_s: float | None
-) -> tuple[ShardDone, int]:
-    """Run a shard; returns what was done and how many pairs are still open.
+) -> tuple[ShardDone, StillOpen]:
+    """Run a shard; returns what was done and what is still open.
 
     Raises:
         UsageError: no such shard, missing variables, or an approval is needed; nothing was called.
@@ -70,4 +71,4 @@ async def run_one_shard(
                 raise
             task.uncancel()
             raise KeyboardInterrupt from None
-    return done, open_pairs(folder, request)
+    return done, still_open(folder, request)

@@ -49,17 +49,26 @@ def annotations_of(request: Request, most: int = MOST) -> tuple[Annotation, ...]
     card = evidence.scorecard
     level: Level = "error" if card.verdict == "block" and not card.overridden else "warning"
     level = "notice" if card.verdict in ("pass", "bootstrap") else level
+    if card.verdict is None:
+        # What a judge still owes is nobody's case to look at; until when it is waited for is said once.
+        first = _whole(evidence, level)
+        return (first, *_of_cases(request, evidence, level, most - 1))
+    found = _of_cases(request, evidence, level, most)
+    return found or (() if level == "notice" else (_whole(evidence, level),))
+
+
+def _of_cases(
+    request: Request, evidence: Judged, level: Level, most: int
+) -> tuple[Annotation, ...]:
     counted: Counter[int] = Counter()
     worst = heapq.nsmallest(
         most,
         _counting(counted, _noted(evidence)),
         key=lambda one: (one.rank, one.case.index),
     )
-    if not worst:
-        return () if level == "notice" else (_whole(evidence, level),)
     shown = [_annotation(request, one, level) for one in worst]
     more = counted.total() - len(shown)
-    if more:
+    if shown and more:
         shown[-1] = replace(shown[-1], message=f"{shown[-1].message}\n{more} more in the scorecard")
     return tuple(shown)
 
@@ -142,7 +151,7 @@ def _look(
 
 def _lacking(view: RowView) -> Iterator[str]:
     for judge, score in view.row.scores.items():
-        if score.state in ("failed", "missing", "pending"):
+        if score.state in ("failed", "missing"):
             yield judge
 
 

@@ -13,6 +13,7 @@ from releasecheck.drivers.github.publishing.evidence import Judged
 from releasecheck.drivers.github.publishing.words import notice_markdown, notice_of, run_link
 from releasecheck.scorecard.cases import ATTENTION, select
 from releasecheck.scorecard.escape import Markdown, markdown
+from releasecheck.scorecard.lacking import lacking
 from releasecheck.scorecard.numbers import count
 from releasecheck.scorecard.policy import change_lines, policy_words
 from releasecheck.scorecard.tables import counted, gate_rows
@@ -150,8 +151,7 @@ def _apply(policy: Policy | None) -> str:
 
 
 def _unmeasured(card: Scorecard, longest: int) -> Iterator[str]:
-    lines = [item.message for item in card.incomplete]
-    lines += [f"{w.judge} still owes {count(w.pending, 'score')}" for w in card.waiting]
+    lines = lacking(card)
     first, more = listing(_sentences(lines), longest)
     yield from first
     if more:

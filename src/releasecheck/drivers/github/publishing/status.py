@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from releasecheck.drivers.github.errors import Forbidden, quoted
 from releasecheck.drivers.github.publishing.evidence import Absent, Judged, Unverifiable
 from releasecheck.drivers.github.publishing.results import Done, Failed, Result, Skipped
+from releasecheck.scorecard.numbers import count
 from releasecheck.scorecard.verdict import headline
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from releasecheck.drivers.github.publishing.evidence import Evidence
     from releasecheck.drivers.github.publishing.request import Request
     from releasecheck.drivers.github.rest import GitHubClient
+    from releasecheck.model.scorecard import Scorecard
 
 State: TypeAlias = Literal["pending", "success", "failure", "error"]
 LONGEST: Final = 140
@@ -87,12 +89,22 @@ def _judged(evidence: Judged) -> Said:
             "error", f"Only part of the suite was run ({plan.mode}), so nothing was decided"
         )
     words = headline(card)
+    if card.exit_code == 5:
+        return Said("pending", _until(card))
     if card.exit_code == 1:
         return Said("failure", words)
     if not evidence.final:
-        waits = card.exit_code == 5
-        return Said("pending" if waits else "error", f"{words}; it may still change")
+        return Said("error", f"{words}; it may still change")
     return Said("success" if card.exit_code == 0 else "error", words)
+
+
+def _until(card: Scorecard) -> str:
+    """How many scores are still to come, and until when they are waited for."""
+    owed = count(sum(one.pending for one in card.waiting), "score")
+    ends = [one.deadline for one in card.waiting if one.deadline is not None]
+    by = f" until {max(ends)[:16].replace('T', ' ')} UTC" if ends else ""
+    # Last, where a description that is too long is cut.
+    return f"Waiting for {owed}{by} ({', '.join(one.judge for one in card.waiting)})"
 
 
 def set_status(client: GitHubClient, context: GitHubContext, suite: str, said: Said) -> Result:

@@ -1,0 +1,50 @@
+"""What was not measured, and what cannot be trusted, in sentences: the same in every report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from releasecheck.scorecard.numbers import count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from releasecheck.model.scorecard import Incomplete, Scorecard, Sentinels, Waiting
+
+_GIVEN_UP: Final = {
+    "deadline": "came too late or not at all",
+    "interrupted": "were not there when an interrupted wait was taken up again",
+    "cancelled": "had not come when the run was closed",
+}
+
+
+def lacking(card: Scorecard) -> tuple[str, ...]:
+    """Judges without a score for everything, those that still owe some, and those that fail their sentinels."""
+    return (
+        *(_incomplete(one) for one in card.incomplete),
+        *(_waiting(one) for one in card.waiting),
+        *(line for one in card.sentinels for line in _sentinels(one)),
+    )
+
+
+def _incomplete(one: Incomplete) -> str:
+    why = [f"{number} {_GIVEN_UP.get(reason, reason)}" for reason, number in one.given_up.items()]
+    if one.failed:
+        why.append(f"{one.failed} failed")
+    return one.message + (f": {', '.join(why)}" if one.given_up else "")
+
+
+def _waiting(one: Waiting) -> str:
+    until = f", until {one.deadline}" if one.deadline else ""
+    again = f", asked again from {one.not_before} on" if one.not_before else ""
+    return f"{one.judge} still owes {count(one.pending, 'score')}{until}{again}"
+
+
+def _sentinels(one: Sentinels) -> Iterator[str]:
+    if one.missed:
+        yield (
+            f"{one.judge} held {one.held} of {count(one.shown, 'sentinel')}, answers whose score is known; "
+            f"missed: {', '.join(one.missed)}"
+        )
+    if one.unscored:
+        yield f"{one.judge} has no score for {one.unscored} of {count(one.shown, 'sentinel')}"
