@@ -246,6 +246,10 @@ def test_options__a_400_that_names_none_leaves_none_out() -> None:
     assert said(one(stub).answer) == "bad_request"
     stub = saying(reply(400, {"error": {"message": "temperature must be at most 2"}}))
     assert said(one(stub).answer) == "bad_request"
+    down = reply(503, {"error": {"message": "Unsupported parameter: 'seed' (overloaded)"}})
+    stub = OpenAiStub(say=lambda _: down)
+    assert said(one(stub).answer) == "server_error"
+    assert all("seed" in body for body in stub.asked)
 
 
 def test_contexts__are_shown_each_by_itself_out_of_the_whole_output() -> None:

@@ -36,17 +36,26 @@ QUERYABLE_S: Final = 30.0
 LAGGING_S: Final = 600.0
 """Seconds by which its public API may be late (its API reference: about 10 minutes for paths that are not
 real-time, among them `POST /ingestion` and the reading of scores)."""
+BATCH_S: Final = 24 * 3600.0
+"""Seconds that providers promise a batch job within."""
 _ENVIRONMENT: Final = re.compile(r"(?!langfuse)[a-z0-9_-]{1,40}")
 
 
 def deadline_note(spec: Judge, default_s: float) -> str | None:
-    """What is to be said about a deadline that Langfuse may not keep (S1-L2); None when it may do.
+    """What is to be said about a deadline that Langfuse or a batch job may not keep (S1-L2); None when it may do.
 
     `default_s` is the suite's, for a judge that has none of its own.
     """
-    if not isinstance(spec, LangfuseJudge):
+    if not isinstance(spec, LangfuseJudge | LlmJudge):
         return None
     deadline = default_s if spec.deadline is None else spec.deadline
+    if isinstance(spec, LlmJudge):
+        if spec.mode == "direct" or deadline >= BATCH_S:
+            return None
+        return (
+            f"scores are taken for {deadline:g} s, and a provider may take 24 hours for a batch job; "
+            "`deadline: 24h` is safe"
+        )
     if deadline < QUERYABLE_S:
         return (
             f"scores are taken for {deadline:g} s, and Langfuse usually shows a new trace to its evaluators "

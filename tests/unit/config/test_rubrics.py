@@ -232,3 +232,14 @@ def test_freeze__leaves_a_frozen_rubric_alone(tmp_path: Path) -> None:
 def test_read_rubric__windows_line_ends_are_read() -> None:
     head, text = read_rubric(HEAD.replace("\n", "\r\n"), "x")
     assert (head.name, text.strip()) == ("tone", "Is it polite?")
+
+
+@pytest.mark.parametrize(
+    ("settings", "noted"), [("", True), ("deadline: 1h", True), ("deadline: 24h", False)]
+)
+def test_batch__a_deadline_that_a_job_may_not_keep_is_noted(
+    tmp_path: Path, settings: str, noted: bool
+) -> None:
+    found = loaded(tmp_path, f"rubric: relevance\nmode: batch\n{settings}")
+    assert any("24 hours for a batch job" in note.message for note in found.notes) is noted
+    assert loaded(tmp_path, "rubric: relevance").notes == ()
