@@ -36,6 +36,8 @@ MOST_BYTES: Final = 90 * 10**6
 """Bytes of one batch's file; providers take 100 to 200 MB."""
 _KEPT: Final = 4
 """Batches whose answers are kept in memory."""
+_AT_ONCE: Final = 200
+"""Lines that are read before others get their turn."""
 _FRESH_S: Final = 1.0
 """Seconds for which a batch's state is taken as known."""
 
@@ -139,7 +141,9 @@ class LlmBatch(BulkJudge):
                 lines = await self._jobs.lines(batch, within_s)
                 if isinstance(lines, Trouble):
                     return lines
-                votes = answered(lines, self._api)
+                for start in range(0, len(lines), _AT_ONCE):
+                    answered(lines[start : start + _AT_ONCE], self._api, votes)
+                    await asyncio.sleep(0)  # a cancellation need not wait for thousands of lines
             known = self._known[name] = _Known(batch, votes, now)
             self._known.move_to_end(name)
             while len(self._known) > _KEPT:

@@ -213,9 +213,8 @@ class BatchApi:
         )
 
 
-def answered(lines: Iterable[bytes], api: LlmApi) -> dict[str, Vote]:
-    """The vote in each line by the request's name; two that differ are none (G-14)."""
-    votes: dict[str, Vote] = {}
+def answered(lines: Iterable[bytes], api: LlmApi, votes: dict[str, Vote]) -> None:
+    """Add the vote in each line by the request's name; two that differ are none (G-14)."""
     for line in lines:
         try:
             row = parse_json(line)
@@ -229,7 +228,6 @@ def answered(lines: Iterable[bytes], api: LlmApi) -> dict[str, Vote]:
             message = "the batch answers this request twice, with different verdicts"
             vote = Vote(cannot("conflict", message))
         votes[name] = vote
-    return votes
 
 
 def _vote(row: dict[str, Json], api: LlmApi) -> Vote:
