@@ -262,6 +262,13 @@ def test_check__collect__names_what_is_broken(change: dict[str, Any], says: str)
     assert found.exit_code == 2
 
 
+def test_check__collect__is_not_asked_again_where_it_is_not_served() -> None:
+    with JudgeServer() as server:
+        server.always["collect"] = status(404)
+        assert checked(server).exit_code == 2
+        assert server.calls["collect"] == 1
+
+
 def test_check__an_answer_that_breaks_the_contract__ends_with_the_sample() -> None:
     with JudgeServer(after=0) as server:
         server.always["judge"] = answer({"state": "pending"})

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
+from releasecheck.cli import calibrate, judge_export
 from releasecheck.cli.options import EXISTING, Duration, json_option
 from releasecheck.errors import UsageError
 
@@ -151,7 +150,5 @@ def _lines(probe: Probe) -> list[str]:
     return lines
 
 
-# In modules of their own; each imports what it needs when it is used.
-for _name in ("calibrate", "judge_export"):
-    if find_spec(f"releasecheck.cli.{_name}") is not None:
-        command.add_command(import_module(f"releasecheck.cli.{_name}").command)
+command.add_command(calibrate.command)
+command.add_command(judge_export.command)
