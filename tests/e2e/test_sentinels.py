@@ -11,7 +11,7 @@ from tests.e2e.suites import Suite, http_suite, ledger, scorecard
 from tests.judgeserver import JudgeServer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from tests.e2e.program import Program
@@ -93,7 +93,7 @@ def test_missed__refuses_rather_than_passes_or_blocks(
 def test_unscored__refuses_too(
     tmp_path: Path, program: Program, answers: Answers, judge: JudgeServer
 ) -> None:
-    def score(asked: dict[str, Any]) -> dict[str, Any]:
+    def score(asked: Mapping[str, Any]) -> dict[str, Any]:
         if asked["case"]["id"] == "bad":
             return {"state": "failed", "reason": "overloaded"}
         return {"value": asked["output"] == asked["case"]["expected"]}
@@ -153,7 +153,9 @@ def test_shards__show_them_once_and_finish_needs_them(
     plan, results = tmp_path / "plan", tmp_path / "results"
     program("plan", suite.path, "--out", plan, cwd=suite.folder)
     for index in (0, 1):
-        shard = program("shard", "--plan", plan, "--index", str(index), "--out", results, cwd=tmp_path)
+        shard = program(
+            "shard", "--plan", plan, "--index", str(index), "--out", results, cwd=tmp_path
+        )
         assert shard.code == 0, shard
     asked = len(judge.asked)
     again = program("shard", "--plan", plan, "--index", "0", "--out", results, cwd=tmp_path)

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 
 NOT_EXECUTED = "not_executed"
 TARGET_FAILED_REASON = "target_failed"
+SHARED_TICKET = (
+    "contract_violation: the judge gave the ticket of this score for another output too; each output needs a "
+    "ticket of its own"
+)
 
 
 def result_rows(recorded: Recorded) -> Iterator[ResultRow]:
@@ -107,6 +111,8 @@ def _cell(recorded: Recorded, at: tuple[int, int, int], files: dict[int, IO[byte
     record = read_record(_read(recorded, place, files), "score")
     assert isinstance(record, ScoreRecord)  # noqa: S101 - locators come from the merge
     match record.score:
+        case Scored() | NotApplicable() if merged.table.state[at] == FAILED:
+            return RowScore(state, None, SHARED_TICKET)
         case Scored(value, reason):
             return RowScore(state, value, reason)
         case NotApplicable(reason):

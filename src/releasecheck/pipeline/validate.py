@@ -12,6 +12,7 @@ from releasecheck.pipeline.freezing import plan_judges, read_suite
 from releasecheck.pipeline.policy import policy_changes
 from releasecheck.pipeline.preflight import check_specs, placed_in
 from releasecheck.pipeline.roots import Roots
+from releasecheck.pipeline.ruling import may_answer_later, rule_for
 from releasecheck.plan import auto_shards
 from releasecheck.references import missing_names, references_in
 
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from releasecheck.canonical import Json
     from releasecheck.config import LoadedSuite
     from releasecheck.errors import Problem
+    from releasecheck.model.judge import Judge
     from releasecheck.model.policy import PolicyChanges
+    from releasecheck.model.suite import Settle
     from releasecheck.pipeline.policy import PolicySource
     from releasecheck.pipeline.world import World
 
@@ -92,7 +95,7 @@ def validate(
         trials=suite.trials,
         pairs=len(cases) * suite.trials * len(judges),
         target=f"{suite.target.id} ({suite.target.type})",
-        judges=tuple(f"{judge.id} ({judge.spec.type})" for judge in judges),
+        judges=tuple(_judge_words(judge.spec, suite.settle) for judge in judges),
         gates=tuple(f"{gate.id}: {gate.metric} in {gate.split}" for gate in suite.gates),
         shards=suite.shards or auto_shards(len(cases)),
         baseline="none" if baseline is None else f"{baseline.manifest.run_id} in {folder}",
@@ -101,6 +104,20 @@ def validate(
         changes=policy_changes(loaded, cases, policy),
         notes=loaded.notes,
     )
+
+
+def _judge_words(spec: Judge, settle: Settle) -> str:
+    """`grounded (http), answers later: asked every 5 s until 300 s after the last case, 2 sentinels`."""
+    words = f"{spec.id} ({spec.type})"
+    if may_answer_later(spec):
+        rule = rule_for(spec, settle)
+        words += (
+            f", may answer later: asked every {rule.interval_s:g} s until {rule.deadline_s:g} s after the "
+            "last case"
+        )
+    if spec.sentinels:
+        words += f", {len(spec.sentinels)} sentinel{'' if len(spec.sentinels) == 1 else 's'}"
+    return words
 
 
 def _specs(loaded: LoadedSuite) -> list[Json]:
