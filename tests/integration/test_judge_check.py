@@ -226,7 +226,7 @@ class Breaking(JudgeServer):
         ("scores-strangers", 1, "strange-ticket", "a made-up ticket got scored 1.0"),
         ("refuses-strangers", 1, "strange-ticket", "unknown ticket"),
         ("small-batches", 1, "batch", "answered 413"),
-        ("one-ticket", 1, "batch", "5 outputs got 0 different tickets"),
+        ("one-ticket", 1, "batch", "5 outputs got 0 tickets of their own"),
         ("dies-after-cancel", 0, "cancel", "server_error"),
     ],
 )

@@ -94,12 +94,13 @@ class Service:
 
     async def batch(self, *, pads: bool) -> None:
         """As many tickets as one question may name."""
+        before = set(self._probes.tickets)
         answers = await asyncio.gather(
             *[self._probes.judged(number) for number in range(1, self._samples + 1)]
         )
         tickets = [answer.ticket for answer in answers if isinstance(answer, Pending)]
-        if len(set(tickets)) < len(answers):
-            found = f"{self._samples} outputs got {len(set(tickets))} different tickets"
+        if len(own := set(tickets) - before) < len(answers):
+            found = f"{self._samples} outputs got {len(own)} tickets of their own"
             bad = next((one for one in answers if not isinstance(one, Pending)), None)
             if isinstance(bad, JudgeFailed):
                 found += f"; one {words(bad)}"
