@@ -124,5 +124,5 @@ def hasten(ahead_s: float) -> None:
     _replace(SystemClock, "sleep", hastened_sleep)
 
 
-def _replace(owner: type, name: str, function: Callable[..., None]) -> None:
+def _replace(owner: type, name: str, function: Callable[..., Any]) -> None:
     setattr(owner, name, function)

@@ -69,8 +69,6 @@ class Http(DeferredJudge):
         self._forgetting = later.below("/traces", "DELETE")
         self._classify_later = collecting
         self._reader = CollectReader(collecting, redactor, self._scale, CONTRACT)
-        self._given: dict[str, str] = {}
-        """Idempotency key by ticket: two outputs under one ticket would get each other's score."""
         self._identity: Identity | Trouble | None = None
         self._identifying = asyncio.Lock()
         self._asked_who = 0
@@ -130,7 +128,7 @@ class Http(DeferredJudge):
             return Judged(JudgeFailed(answer.failure))
         judged = self._first(answer)
         if isinstance(judged.answer, Pending):
-            return self._promised(judged.answer.ticket, ask, judged)
+            return self._promised(judged.answer.ticket, judged)
         return judged
 
     def _first(self, answer: HttpAnswer) -> Judged:
@@ -145,16 +143,9 @@ class Http(DeferredJudge):
         shown = self._redactor.value(found)
         return read_first(shown if ticket is None else {**shown, "ticket": ticket}, self._scale)
 
-    def _promised(self, ticket: str, ask: JudgeAsk, judged: Judged) -> Judged:
+    def _promised(self, ticket: str, judged: Judged) -> Judged:
         if self._redactor.text(ticket) != ticket:
             message = "the ticket holds a secret of this run, and tickets are kept in its records"
-            return Judged(cannot("contract_violation", message), judged.usage)
-        holder = self._given.setdefault(ticket, ask.idempotency_key)
-        if holder != ask.idempotency_key:
-            message = (
-                "pending under a ticket that the judge gave for another output already: a score for it "
-                "could be the other one's"
-            )
             return Judged(cannot("contract_violation", message), judged.usage)
         return judged
 

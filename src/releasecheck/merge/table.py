@@ -14,6 +14,7 @@ from releasecheck.model.table import (
     FAILED,
     MISSING,
     NO_OUTPUT,
+    NOT_APPLICABLE,
     PENDING,
     SCORED,
     TARGET_FAILED,
@@ -51,7 +52,9 @@ def score_table(
     value = _take(np.asarray(rows.value, dtype=np.float64), best, np.nan)
     retryable = (_take(np.asarray(rows.flags, dtype=np.int8), best, 0) & RETRYABLE) > 0
     failed = (target == TARGET_FAILED)[:, None]
-    state = np.where(failed, FAILED, state).astype(np.int8)
+    unsure = _of_shared_tickets(rows, best, state)
+    state = np.where(failed | unsure, FAILED, state).astype(np.int8)
+    value[unsure] = np.nan
     no_record = (best < 0) & ~failed
     target_again = failed & ((flags & RETRYABLE) > 0)[:, None]
     mendable = no_record | (state == PENDING) | retryable | target_again
@@ -70,6 +73,22 @@ def score_table(
     )
     stored = ((flags & HAS_OUTPUT) > 0) & (digest >= 0)
     return table, stored.reshape(shape)
+
+
+def _of_shared_tickets(
+    rows: Rows, best: npt.NDArray[np.int64], state: npt.NDArray[np.int8]
+) -> npt.NDArray[np.bool_]:
+    """Measurements that came under a ticket which the judge gave for another output too.
+
+    Each could be the other one's. Shards that asked before they ended could not know of each other.
+    """
+    ticket = _take(np.asarray(rows.ticket, dtype=np.int64), best, -1)
+    given = ticket * best.shape[1] + np.arange(best.shape[1])
+    _, group, counts = np.unique(given[ticket >= 0], return_inverse=True, return_counts=True)
+    shared = np.zeros(state.shape, dtype=np.bool_)
+    shared[ticket >= 0] = counts[group] > 1
+    measured: npt.NDArray[np.bool_] = (state == SCORED) | (state == NOT_APPLICABLE)
+    return shared & measured
 
 
 def _take(column: npt.NDArray[S], index: npt.NDArray[np.int64], absent: float) -> npt.NDArray[S]:
