@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -189,37 +190,32 @@ def test_purge__asks_first_and_leaves_an_open_run_alone(
     assert langfuse.traces == {}
 
 
-def test_purge__a_half_done_one_is_completed(
+@pytest.mark.timeout(240)  # three commands for each change on disk
+def test_purge__killed_anywhere_it_is_completed_by_the_next_one(
     tmp_path: Path, program: Program, answers: Answers, langfuse: LangfuseStub
 ) -> None:
-    """Whatever was replaced before a kill, the decision stands and the next purge ends it."""
+    """Before each change on disk: the decision stands, and purging again ends it."""
     suite = decided(tmp_path, program, answers, langfuse)
     whole = tmp_path / "whole"
     shutil.copytree(suite.out, whole)
-    assert program("purge", "out", "--yes", cwd=tmp_path, env=langfuse.environment).code == 0
-    names = [path.relative_to(suite.out) for path in files_below(suite.out)]
-    changed = [
-        name
-        for name in names
-        if name.name != ".lock" and (whole / name).read_bytes() != (suite.out / name).read_bytes()
-    ]
-    order = ["results/", "results.jsonl", "scorecard.html", "summary.md", "junit.xml", "manifest"]
-    changed.sort(
-        key=lambda name: next(
-            i for i, s in enumerate([*order, ""]) if name.as_posix().startswith(s)
-        )
-    )
-    assert len(changed) >= 4
-    for done in range(1, len(changed)):
-        half = tmp_path / f"half-{done}"
+    log = tmp_path / "points"
+    seen = program("purge", "out", "--yes", "--no-judges", cwd=tmp_path, fault={"record": str(log)})
+    assert seen.code == 0, seen
+    points = log.read_text("utf-8").splitlines()
+    assert {"rename manifest.json", "rename results.jsonl", "rename scorecard.html"} <= set(points)
+    replaced = [(n, name) for n, name in enumerate(points) if not name.startswith("write ")]
+    for number, name in replaced:
+        half = tmp_path / f"half-{number}"
         shutil.copytree(whole, half)
-        for name in changed[:done]:
-            shutil.copyfile(suite.out / name, half / name)
-        again = program("purge", half, "--yes", "--no-judges", cwd=tmp_path)
-        assert again.code == 0, again
-        assert program("verify", half, cwd=tmp_path).code == 0
+        argv = ("purge", half, "--yes", "--no-judges")
+        killed = program(*argv, cwd=tmp_path, fault={"before": number})
+        assert killed.code == -signal.SIGKILL, (name, killed)
+        assert document(half / "manifest.json")["finalized_at"] is not None
+        assert program(*argv, cwd=tmp_path).code == 0, name
+        assert {word: holding(half, word) for word in WORDS} == {word: [] for word in WORDS}
+        verified = program("verify", half, cwd=tmp_path)
+        assert verified.code == 0, (name, verified)
         assert scorecard(half) == scorecard(whole)
-        assert holding(half, WORDS[0]) == []
 
 
 def test_purge__what_was_tampered_with_is_not_vouched_for(

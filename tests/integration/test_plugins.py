@@ -15,6 +15,8 @@ import pytest
 
 from tests.processes import environment
 
+pytestmark = pytest.mark.timeout(240)  # the package is built in the first test
+
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "plugins.md"
 QUESTIONS = [
     {"id": "c1", "input": "one two"},
