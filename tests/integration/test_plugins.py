@@ -234,3 +234,47 @@ def test_plugins__options_that_are_refused_end_before_a_call(site: Path, tmp_pat
     done = place("run", "releasecheck.yaml")
     assert done.returncode == 3, done
     assert "plug-in 'brief' could not be opened: ValueError: invalid literal" in done.stderr
+
+
+LATER = """
+class Later(Brief):
+    async def judge(self, ask):
+        return Judged(Pending("ticket of " + ask.case.id))
+
+    async def collect(self, tickets, within_s):
+        scores = {one: Arrived(Scored(1.0, one)) for one in tickets if one.endswith("c1")}
+        return Collected({**scores, "invented": Arrived(Scored(0.0))})
+
+    async def purge(self, tickets, within_s):
+        with open("purged.txt", "a") as file:
+            file.write(",".join(tickets))
+        return Purged("done", "gone")
+
+
+def open_judge(options, context):
+    return Later(3)
+
+
+open_judge.contract = "evaluator@2"
+"""
+
+
+def test_plugins__a_judge_may_answer_later(site: Path, tmp_path: Path) -> None:
+    """S1-02, S1-05, G-14: settled, counted and purged like every judge that answers later."""
+    module = site / "brief_checks.py"
+    text = module.read_text("utf-8")
+    text = text.replace("import JudgeFailed,", "import JudgeFailed, Pending,")
+    text = text.replace("import Answered,", "import Answered, Arrived, Collected, Purged,")
+    module.write_text(text + LATER, "utf-8")
+    place = Place(tmp_path / "suite", site)
+    done = place("run", "releasecheck.yaml", "--no-wait")
+    assert done.returncode == 5, done
+    assert "an answer to the ticket 'invented', never asked for" in done.stderr
+    final = place("resume", "out", "--final")
+    assert final.returncode == 2, final
+    counts = place.document("out/scorecard.json")["counts"]
+    assert (counts["scored"], counts["missing"]) == (1, 1)
+    purged = place("purge", "out", "--yes")
+    assert purged.returncode == 0, purged
+    assert "judge brief: of 2 traces 2 deleted (gone)" in purged.stdout
+    assert (place.folder / "purged.txt").read_text("utf-8") == "ticket of c1,ticket of c2"

@@ -71,9 +71,10 @@ class Held(Judge):
             try:
                 async with limit:
                     found = await self._inner.judge(ask)
+                # Looking at a foreign object may raise, too.
+                return checked_judged(found, self._spec, deferred=self.deferred)
             except BROKEN as error:
                 return Judged(self._failed(error, over=limit.expired()))
-        return checked_judged(found, self._spec, deferred=self.deferred)
 
     def _failed(self, error: BaseException, *, over: bool) -> JudgeFailed:
         if over and isinstance(error, TimeoutError):
@@ -103,6 +104,8 @@ class HeldDeferred(Held, DeferredJudge):
         try:
             async with limit:
                 found = await self._inner.collect(tickets, within_s)
+            if isinstance(found, Collected):
+                return checked_arrived(found, tickets, self._spec)
         except BROKEN as error:
             if limit.expired() and isinstance(error, TimeoutError):
                 message = f"{self._name}: no answer within {within_s:g} s"
@@ -110,9 +113,7 @@ class HeldDeferred(Held, DeferredJudge):
                     failure=failure("judge", "collect", "timeout", message, retryable=True)
                 )
             return self._broken(f"raised {described(error)}")
-        if not isinstance(found, Collected):
-            return self._broken(f"answered {type(found).__name__} where `Collected` is due")
-        return checked_arrived(found, tickets, self._spec)
+        return self._broken(f"answered {type(found).__name__} where `Collected` is due")
 
     def _broken(self, what: str) -> Collected:
         message = f"{self._name} {what}"
@@ -146,10 +147,13 @@ class HeldBulk(HeldDeferred, BulkJudge):
             try:
                 async with limit:
                     found = await self._inner.submit(asks)
+                return self._each(found, len(asks))
             except BROKEN as error:
                 return [Judged(self._failed(error, over=limit.expired()))] * len(asks)
-        if not isinstance(found, list | tuple) or len(found) != len(asks):
+
+    def _each(self, found: Any, asked: int) -> list[Judged]:  # noqa: ANN401 - foreign
+        if not isinstance(found, list | tuple) or len(found) != asked:
             said = f"{len(found)} answers" if isinstance(found, list | tuple) else str(type(found))
-            message = f"{self._name} gave {said} to {len(asks)} outputs"
-            return [Judged(cannot("contract_violation", message))] * len(asks)
+            message = f"{self._name} gave {said} to {asked} outputs"
+            return [Judged(cannot("contract_violation", message))] * asked
         return [checked_judged(one, self._spec, deferred=True) for one in found]

@@ -81,6 +81,7 @@ def unchecked(value: Any) -> Scored:
         (Judged(Scored(1.0), Usage(-1)), WRONG),
         (Judged(Scored(1.0), {"tokens": 3}), WRONG),  # type: ignore[arg-type]
         (Judged(Scored(2.0)), WRONG),
+        (Judged(Scored(1.0), notes=5), WRONG),  # type: ignore[arg-type]
         (KeyError("case"), WRONG),
         (SystemExit(1), WRONG),
         (TimeoutError("inner"), WRONG),
@@ -162,7 +163,17 @@ def test_collect__pending_again_stays_pending() -> None:
     assert collected(Collected({"t1": Arrived(Pending("t1"))})).scores["t1"].answer == Pending("t1")
 
 
-@pytest.mark.parametrize("says", [{"t1": 1.0}, None, RuntimeError("lost"), SystemExit(2)])
+@pytest.mark.parametrize(
+    "says",
+    [
+        {"t1": 1.0},
+        None,
+        RuntimeError("lost"),
+        SystemExit(2),
+        Collected([("t1", 1.0, 2)]),  # type: ignore[arg-type]
+        Collected(violations=5),  # type: ignore[arg-type]
+    ],
+)
 def test_collect__a_question_that_breaks_is_a_failure(says: Any) -> None:
     found = collected(says)
     assert found.scores == {}
