@@ -278,6 +278,10 @@ class Play:
     def rerun(self, which: str, **fates: Fate) -> dict[str, Ran]:
         """Re-run `failed` jobs with all that need them, or `all`."""
         self.run.rerun(which)
+        return self.rerun_began(which, **fates)
+
+    def rerun_began(self, which: str, **fates: Fate) -> dict[str, Ran]:
+        """Run the jobs of a re-run that somebody else asked GitHub for."""
         self.cancelled = False
         if which == "all":
             self.jobs.clear()

@@ -45,7 +45,10 @@ def rewrite_ledger(
     *,
     drop: Callable[[Any], bool] | None = None,
 ) -> None:
-    """Change records of a ledger file; its end record, counts and digest are written anew."""
+    """Change records of a ledger file; its end record, counts and digest are written anew.
+
+    How it ended stays.
+    """
     rows = [row for row in lines(path) if drop is None or not drop(row)]
     for row in rows:
         change(row)
@@ -56,7 +59,7 @@ def rewrite_ledger(
     for row in rows[1:]:
         if row["record"] != "end":
             writer.append(read_record(row, path))  # type: ignore[arg-type] # neither header nor end
-    writer.close(None)
+    writer.close(rows[-1].get("stopped"))
 
 
 def seal_plan(plan: Path) -> None:
