@@ -106,11 +106,11 @@ def test_load_suite__defaults_of_the_contract(folder: Folder) -> None:
          ["r.yaml:3:25: cases[0].judges: unknown key `judges`; `judges` belongs at the top level"]),
         # B25, misspelt types
         (config(target="{type: htttp, url: x}"),
-         ["r.yaml:4:16: target.type: expected one of 'http', 'command', 'python', 'openai', found "
+         ["r.yaml:4:16: target.type: expected one of 'http', 'command', 'python', 'openai', 'plugin', found "
           "'htttp'; did you mean 'http'?"]),
         (config(target="{url: x}"),
          ["r.yaml:4:1: target: the key `type` is missing; expected one of 'http', 'command', "
-          "'python', 'openai'"]),
+          "'python', 'openai', 'plugin'"]),
         # union members that are not models
         (config(judges="[{id: j, type: numeric, tolerance: [1]}]"),
          ["r.yaml:5:33: judges[0].tolerance: expected a number or text, found a list of 1"]),
