@@ -113,8 +113,9 @@ class Endpoint:
 
 
 def _ascii(key: str) -> bytes:
-    # A header is ASCII; an id need not be.
-    return (key if key.isascii() else quote(key, safe=PRINTABLE)).encode("ascii")
+    # A header is printable ASCII; an id need not be.
+    plain = key.isascii() and key.isprintable()
+    return (key if plain else quote(key, safe=PRINTABLE)).encode("ascii")
 
 
 def http_url(url: str, classify: Classifier, key: str = "target") -> httpx.URL:
