@@ -161,8 +161,6 @@ def test_s1_34__a_question_before_a_shard_ends_is_cancelled(
         running = program.start(*shard, cwd=tmp_path)
         assert judge.hanging.wait(30)
         running.signal(signal.SIGTERM)
-        time.sleep(0.1)
-        running.signal(signal.SIGTERM)
         done = running.wait(SOON_S)
         assert done.code == INTERRUPTED, done
         assert judge.left.wait(5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,6 +29,7 @@ from releasecheck.references import missing_names
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from releasecheck.model.judge import Judge as JudgeSpec
     from releasecheck.model.judge import Sentinel
@@ -248,7 +249,7 @@ async def execute_shard(
     spent: Spent | None = None,
     cost_usd: float | None = None,
     drained: Callable[[], None] = lambda: None,
-    quick: bool = True,
+    while_quick: Callable[[], AbstractContextManager[None]] | None = nullcontext,
 ) -> ShardDone:
     """Run what is left of one shard.
 
@@ -262,7 +263,8 @@ async def execute_shard(
         spent: what the run has cost so far, shared by the shards of a process; None counts this shard's.
         cost_usd: what it may cost.
         drained: called when its last trial was taken and its workers fall idle.
-        quick: whether judges that answer later are asked once before the shard ends.
+        while_quick: entered around the one question to judges that answer later, before the shard ends; it can
+            be broken off at once. None asks nothing.
 
     Raises:
         UsageError: no such shard, or the attempt is recorded already.
@@ -312,7 +314,7 @@ async def execute_shard(
     )
 
     async def judge_the_rest() -> None:
-        await _after_trials(folder, request, world, tools, shard, writer, [*paths, path], quick)
+        await _after_trials(folder, request, world, tools, shard, writer, [*paths, path], while_quick)
 
     tally = await run_recording(shard, writer, judge_the_rest)
     if plan.store_outputs != "full":
@@ -329,7 +331,7 @@ async def _after_trials(
     shard: Shard,
     writer: JsonlWriter,
     paths: Sequence[Path],
-    quick: bool,  # noqa: FBT001 - an internal step
+    while_quick: Callable[[], AbstractContextManager[None]] | None,
 ) -> None:
     """What is done with outputs once all are there: judges that take many, and one question for tickets."""
     if not tools.judges or request.judges == "none" or world.stop.reason is not None:
@@ -339,13 +341,14 @@ async def _after_trials(
         recorded = merge_files(folder, paths)
         trials = remaining(folder, recorded, folder.cases(request.index), "only")
         await run_bulk(shard, trials)
-    if quick and deferring:
+    if while_quick is not None and deferring:
         from releasecheck.pipeline.settling import owed_by, settle_quickly
 
         recorded = merge_files(folder, paths)
-        await settle_quickly(
-            owed_by(recorded), tools.judges, folder.plan, recorded, writer.append, world
-        )
+        with while_quick():
+            await settle_quickly(
+                owed_by(recorded), tools.judges, folder.plan, recorded, writer.append, world
+            )
 
 
 def unshown(

@@ -256,7 +256,7 @@ async def run_shards(
                     spent=spent,
                     cost_usd=limits.cost_usd,
                     drained=turn,
-                    quick=False,
+                    while_quick=None,
                 )
             finally:
                 turn()

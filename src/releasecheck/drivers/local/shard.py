@@ -24,6 +24,7 @@ from releasecheck.pipeline.roots import find_roots
 from releasecheck.pipeline.taking import take_outputs
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from releasecheck.pipeline.execute import StillOpen
@@ -53,6 +54,10 @@ async def run_one_shard(
     until = world.clock.monotonic() + min(seconds) if seconds else None
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 - a coroutine always runs in a task
+
+    def while_quick() -> AbstractContextManager[None]:
+        return stopping_on_signals(world.stop, task, world.progress, grace_s=0.0)
+
     with (
         shard_locked(request.results, request.index),
         stopping_on_signals(world.stop, task, world.progress),
@@ -64,7 +69,13 @@ async def run_one_shard(
             ) as tools:
                 with few_collections():
                     done = await execute_shard(
-                        folder, request, world, tools, until=until, cost_usd=limits.cost_usd
+                        folder,
+                        request,
+                        world,
+                        tools,
+                        until=until,
+                        cost_usd=limits.cost_usd,
+                        while_quick=while_quick,
                     )
         except asyncio.CancelledError:
             if world.stop.reason != "interrupted":
