@@ -19,11 +19,13 @@ from releasecheck.judges.checks import deadline_note, spec_problems
 from releasecheck.model.gate import BUILTIN_METRICS, GateSpec, favours_failures
 from releasecheck.model.judge import (
     ContainsJudge,
+    DeferringJudge,
     ExactJudge,
     Judge,
     LlmJudge,
     NumericJudge,
     OthersJudge,
+    PrecomputedJudge,
     RankJudge,
     Rubric,
     SimilarityJudge,
@@ -131,6 +133,13 @@ class _Check:
             )
         if (late := deadline_note(judge, self._suite.settle.deadline)) is not None:
             self._note((*loc, "deadline"), late)
+        own = judge.deadline if isinstance(judge, DeferringJudge | PrecomputedJudge) else None
+        if own is not None and own >= self._suite.expires:
+            self._note(
+                (*loc, "deadline"),
+                f"the judge is waited for {own:g} s, and the run is closed {self._suite.expires:g} s after it was "
+                "planned; set `expires` of the suite to more than that",
+            )
         self._pass_at(judge, (*loc, "pass_at"))
         self._pass_rule(judge, (*loc, "pass_rule"))
 

@@ -179,6 +179,16 @@ def test_load_suite__one_indent_too_many(folder: Folder) -> None:
     ]
 
 
+def test_load_suite__a_deadline_beyond_the_end_of_the_run_is_noted(folder: Folder) -> None:
+    """G-12: a run that is closed before its judge may answer would always miss its scores."""
+    judge = "[{id: j, type: precomputed, path: s.jsonl, wait: true, deadline: 7d, scale: [0, 1]}]"
+    gates = "[{id: g, metric: j, min: 0.5}]"
+    notes = [str(note) for note in folder.load(config(judges=judge, gates=gates)).notes]
+    assert any("waited for 604800 s, and the run is closed 86400 s" in note for note in notes)
+    longer = folder.load(config(judges=judge, gates=gates) + "expires: 8d\n")
+    assert not any("is closed" in str(note) for note in longer.notes)
+
+
 def test_load_suite__zero_and_false_are_values(folder: Folder) -> None:
     """B26."""
     judges = (
