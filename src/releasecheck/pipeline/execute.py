@@ -314,7 +314,9 @@ async def execute_shard(
     )
 
     async def judge_the_rest() -> None:
-        await _after_trials(folder, request, world, tools, shard, writer, [*paths, path], while_quick)
+        await _after_trials(
+            folder, request, world, tools, shard, writer, [*paths, path], while_quick
+        )
 
     tally = await run_recording(shard, writer, judge_the_rest)
     if plan.store_outputs != "full":
