@@ -252,7 +252,7 @@ def test_b23_unknown_field__dataset(box: Box, kind: str) -> None:
     [
         ({"judges": "[{id: exact, type: contain, value: ok}]"}, ("5:28: judges[0].type", "'contains'")),
         ({"judges": "[{id: exact, type: excat}]"}, ("judges[0].type", "'exact'")),
-        ({"judges": "[{id: exact, type: llm}]"}, ("judges[0].type", "not in this version")),
+        ({"judges": "[{id: exact, type: lmm}]"}, ("judges[0].type", "'llm'")),
         ({"target": "{type: htpp, url: 'http://127.0.0.1:9/'}"}, ("4:16: target.type", "'http'")),
         ({"gates": '[{id: g, metric: "mean:c", min: 0.5}]'}, ("6:25: gates[0].metric", "'mean:c'", "'exact'")),
         ({"gates": "[{id: g, metric: exat, min: 0.5}]"}, ("gates[0].metric", "'exact'")),
