@@ -13,6 +13,7 @@ import pytest
 
 from tests.acting import action_alone, repository
 from tests.githubfake import FakeGitHub
+from tests.judgeserver import JudgeServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,6 +91,21 @@ def pull_request(repo: Repository, base: str, head: str) -> dict[str, Any]:
     }
 
 
+def finish_alone(plan: str) -> str:
+    """A workflow of one job that decides on an earlier one's plan."""
+    return f"""\
+name: again
+on: [push]
+jobs:
+  finish:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1
+      - uses: releasecheck/releasecheck@v1
+        with: {{stage: finish, plan-artifact: {plan}, plan-result: success}}
+"""
+
+
 def test_workflow__pull_request_that_weakens_its_own_gate(repo: Repository) -> None:
     """Plan, two shards, finish and publish; the base commit's gate decides and the comment says so (G-27).
 
@@ -128,20 +144,7 @@ def test_workflow__one_shard_that_passes_and_finish_alone_again(repo: Repository
     done = repo.act()
     assert done.code == 0, done.log[-3000:]
     plan = next(name for name in done.names() if "-plan-" in name)
-    repo.write(
-        ".github/workflows/again.yml",
-        f"""\
-name: again
-on: [push]
-jobs:
-  finish:
-    runs-on: ubuntu-latest
-    steps:
-      - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1
-      - uses: releasecheck/releasecheck@v1
-        with: {{stage: finish, plan-artifact: {plan}, plan-result: success}}
-""",
-    )
+    repo.write(".github/workflows/again.yml", finish_alone(plan))
     repo.environment["GITHUB_RUN_ATTEMPT"] = "2"
     again = repo.act(workflow=".github/workflows/again.yml")
     assert again.code == 0, again.log[-3000:]
@@ -162,3 +165,38 @@ def test_workflow__killed_shard_and_one_that_never_uploads(repo: Repository) -> 
     assert "no score from judge:exact for" in finish
     assert not any("-1-a1" in name and "shard" in name for name in done.names())
     assert any("-0-a1" in name and "shard" in name for name in done.names())
+
+
+@pytest.mark.soak
+def test_workflow__judge_that_answers_after_the_shards(repo: Repository) -> None:
+    """S1-13, S1-15, C-13: finish waits and passes; one that may not ends with 5, and finish alone completes it."""
+    repo.write("cases.jsonl", cases(6))
+    with JudgeServer(after=3) as judge:  # asked by the shard, by finish, and once more
+        deferring = config(shards=1).replace(
+            "{id: exact, type: exact}", "{id: late, type: http, url: URL}"
+        )
+        deferring = deferring.replace("URL", judge.url).replace("metric: exact", "metric: late")
+        repo.write("releasecheck.yaml", deferring + "settle: {interval: 1s, deadline: 10m}\n")
+        repo.commit("base")
+        done = repo.act()
+        assert done.code == 0, done.log[-3000:]
+        assert "waiting for scores: 6 of judge late until" in done.job("finish")
+        assert "pass: every gate held" in done.job("finish")
+        judge.after, known = None, done.names()
+        repo.write("cases.jsonl", cases(5))
+        repo.write(".github/workflows/check.yml", f"{CALLER}    with: {{wait: false}}\n")
+        repo.commit("another plan, which nobody waits for")
+        left = repo.act()
+        assert left.code != 0
+        finish = left.job("finish")
+        assert "exit status 5" in finish, finish
+        assert "late still owes 6" in finish
+        assert "Waiting for scores" in left.job("publish")
+        judge.after, judged = 1, len(judge.asked)
+        (plan,) = [n for n in left.names() if "-plan-" in n and n not in known]
+        repo.write(".github/workflows/again.yml", finish_alone(plan))
+        repo.environment["GITHUB_RUN_ATTEMPT"] = "2"
+        again = repo.act(workflow=".github/workflows/again.yml")
+        assert again.code == 0, again.log[-3000:]
+        assert "pass: every gate held" in again.log
+        assert len(judge.asked) == judged
