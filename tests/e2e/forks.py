@@ -47,9 +47,16 @@ class Played:
 def played(play: Play, name: str, github: Mapping[str, Any], secrets: Mapping[str, str]) -> Played:
     """Run the jobs of a starter, each with the inputs that its file gives to our action."""
     done = Played(play)
-    for job, what in starter(name)["jobs"].items():
-        _job(done, job, what, {"github": dict(github), "secrets": dict(secrets)})
+    _played(done, name, github, secrets)
     return done
+
+
+def _played(done: Played, name: str, github: Mapping[str, Any], secrets: Mapping[str, str]) -> None:
+    for job, what in starter(name)["jobs"].items():
+        if job not in done.results:
+            _job(done, job, what, {"github": dict(github), "secrets": dict(secrets)})
+    ended = set(done.results.values())
+    done.play.run.finish("success" if ended == {"success"} else "failure")
 
 
 def _job(done: Played, job: str, what: dict[str, Any], values: dict[str, Any]) -> None:
@@ -75,8 +82,9 @@ def _job(done: Played, job: str, what: dict[str, Any], values: dict[str, Any]) -
     for at, leg in enumerate(legs):
         here = {**values, "matrix": {"index": at}}
         given = {key: filled(value, here) for key, value in step["with"].items()}
-        folder = done.play.folder / leg.replace(" ", "-").strip("()")
+        folder = done.play.folder / f"{done.play.run.attempt}-{leg}".replace(" ", "-").strip("()")
         ran = done.jobs[leg] = done.play.act(leg, given, folder)
+        done.play.run.add_job(leg, ran.result)
         told = {step.get("id", "none"): {"outputs": ran.outputs}}
         ran.outputs = {
             key: filled(text, {"steps": told}) for key, text in what.get("outputs", {}).items()
@@ -130,8 +138,6 @@ class Fork:
         site.github.read_only = True
         done = played(self._play(run, event), RECORD, {"event": event}, {})
         site.github.read_only = False
-        failed = set(done.results.values()) != {"success"}
-        run.finish("failure" if failed else "success")
         return done
 
     def judge(self, recorded: Run, *, event: str = "pull_request") -> Played:
@@ -151,9 +157,17 @@ class Fork:
         )  # fmt: skip
         play = self._play(run, said)
         play.secret = SECRET
-        done = played(play, JUDGE, {"event": said}, {"RELEASECHECK_ENV": SECRET})
-        run.finish("success" if set(done.results.values()) == {"success"} else "failure")
-        return done
+        return played(play, JUDGE, {"event": said}, {"RELEASECHECK_ENV": SECRET})
+
+    def judge_again(self, done: Played) -> None:
+        """The jobs of part 2 that failed, with those that need them, after a re-run was asked for."""
+        again = {name for name, result in done.results.items() if result != "success"}
+        for job, what in starter(JUDGE)["jobs"].items():
+            if job in again or again & set(what.get("needs", [])):
+                again.add(job)
+                del done.results[job]
+        event = {"event": done.play.event}
+        _played(done, JUDGE, event, {"RELEASECHECK_ENV": SECRET})
 
     def _play(self, run: Run, event: dict[str, Any]) -> Play:
         site = self.site

@@ -23,7 +23,7 @@ from releasecheck.drivers.github.rest import GitHubClient
 from releasecheck.settle import moment_of, text_of
 from tests.e2e.forge import rewrite_ledger
 from tests.e2e.forks import Fork
-from tests.e2e.site import SCORECARD, SHARD, artifacts, bundle, card, unpacked
+from tests.e2e.site import SCORECARD, SHARD, artifacts, bundle, card, names, unpacked
 from tests.fakes import FakeClock
 from tests.githubfake import utc_now
 from tests.judgeserver import JudgeServer, by_equality
@@ -169,11 +169,21 @@ def test_no_wait__ends_with_5_and_says_until_when(site: Site, judge: JudgeServer
     (said,) = [one for one in ran["publish"].commands if "title=" in one.properties]
     assert (said.name, said.properties) == ("warning", "title=small%3A Waiting for scores")
     assert waits["deadline"] in said.data
+    judge.after = 1
+    assert finished(play.rerun("failed")) == ("0", "pass")
+    (comment,) = site.comments
+    assert "## ✔ Passed (small)" in comment
+    assert "Waiting" not in comment
 
 
 def test_rerun__completes_what_waited(site: Site, judge: JudgeServer) -> None:
     """S1-15, C-13: only tickets are asked for; the deadline stays, and nothing is answered or judged again."""
-    play = waiting_run(site, judge)
+    play = waiting_run(site, judge, **{"badge-branch": "badges"})
+    assert (badge(site)["message"][:19], badge(site)["color"]) == (
+        "waiting for scores ",
+        "lightgrey",
+    )
+    assert names(play, "releasecheck-baseline-") == []
     before = unpacked(scorecards(play)[0])
     tickets = records(before, FIRST, "deadline")[0]["tickets"]
     judged = len(judge.asked)
@@ -188,6 +198,14 @@ def test_rerun__completes_what_waited(site: Site, judge: JudgeServer) -> None:
     assert after[FIRST] == before[FIRST]
     assert records(after, SECOND, "deadline") == []
     assert len(records(after, SECOND, "score")) == 4
+    assert (badge(site)["message"][:5], badge(site)["color"]) == ("pass ", "brightgreen")
+    assert len(names(play, "releasecheck-baseline-")) == 1
+
+
+def badge(site: Site) -> dict[str, Any]:
+    """What the badge says now."""
+    found: dict[str, Any] = json.loads(site.github.repository.files("badges")["small/badge.json"])
+    return found
 
 
 @pytest.mark.soak
@@ -569,3 +587,10 @@ def test_fork_pair__the_status_waits_too(site: Site, judge: JudgeServer) -> None
     assert state == "pending"
     assert description.startswith(f"Waiting for 4 scores until {until} UTC (grounded) · run ")
     assert moment_of(waits["deadline"]) > utc_now().timestamp() + 3 * 3600
+    assert kinds(swept(site, timedelta(minutes=30))) == ["waiting"]
+    judge.after = 1
+    assert kinds(swept(site, timedelta(hours=2, minutes=1))) == ["rerun"]
+    fork.judge_again(done)
+    assert set(done.results.values()) == {"success"}, done.log
+    assert fork.statuses()[-1][0] == "success"
+    assert len(judge.asked) == 4
