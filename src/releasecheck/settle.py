@@ -241,7 +241,9 @@ class Settling:
             wait = state.rule.interval_s * 2.0 ** min(state.failures - 1, MOST_BACKOFF)
             state.next_at = max(state.next_at, _after(wait, tickets, now))
         if found.again_s is not None:
-            state.next_at = max(state.next_at, now + found.again_s)
+            # Nobody is asked after the last deadline, whatever number a judge names.
+            ends = max((ticket.deadline for ticket in tickets.values()), default=now)
+            state.next_at = max(state.next_at, min(now + found.again_s, ends))
         for name in ask.tickets:
             ticket = tickets.get(name)
             if ticket is None:

@@ -297,6 +297,18 @@ def test_closing__one_last_question_and_then_no_more(reason: Closing) -> None:
     assert (run.score("a"), run.score("b")) == (Scored(1.0), Missing(reason))
 
 
+@pytest.mark.parametrize("again_s", [400.0, 1e12, 1e300])
+def test_fold__a_judge_is_left_alone_until_the_last_deadline_at_most(again_s: float) -> None:
+    """A number of seconds that no calendar holds is no moment to come back."""
+    run = Waiting(owed("a"))
+    (ask,) = run.ask(NOW)
+    run.answer(ask, NOW, Collected(again_s=again_s))
+    assert run.ask(NOW + 299) == []
+    assert run.settling.waiting()["j"] == (1, NOW + 300, NOW + 300)
+    run.expire(NOW + 300)
+    assert run.score("a") == Missing("deadline")
+
+
 def test_sentinel__its_record_names_it() -> None:
     run = Waiting([Owed("j", "t", (Shown("good", 3, DIGEST),), NOW)])
     (ask,) = run.ask(NOW)
