@@ -36,6 +36,7 @@ from releasecheck.model.table import (
     SCORED,
 )
 from releasecheck.pipeline.noticing import policy_notices
+from releasecheck.pipeline.owing import deadlines_fixed
 from releasecheck.pipeline.ruling import rule_of
 from releasecheck.settle import moment_of, text_of
 from releasecheck.stats import names
@@ -245,7 +246,7 @@ def _incomplete(plan: Plan, merged: Merged) -> tuple[Incomplete, ...]:
 def waiting_for(plan: Plan, merged: Merged, now: str) -> tuple[Waiting, ...]:
     """Every judge that owes scores, until when, and when to ask it again."""
     table = merged.table
-    fixed = {(one.judge, one.ticket): moment_of(one.deadline) for one in merged.deadlines}
+    fixed = deadlines_fixed(merged)
     tickets: dict[str, set[str]] = {}
     for (_, _, at), ticket in merged.tickets.items():
         tickets.setdefault(table.judges[at], set()).add(ticket)

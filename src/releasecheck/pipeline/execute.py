@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
-from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from releasecheck.canonical import digest
-from releasecheck.engine import Limits, Shard, Shown, Spent, Tally, run_bulk, run_shard
-from releasecheck.errors import EnvironmentMissing, UsageError
-from releasecheck.ledger.jsonl import JsonlWriter, purge_file, shard_file_name
+from releasecheck.engine import Limits, Shard, Shown, Spent, Tally, run_bulk
+from releasecheck.errors import UsageError
+from releasecheck.ledger.jsonl import JsonlWriter, shard_file_name
 from releasecheck.model.judge import sentinel_ids
-from releasecheck.model.record import UNKNOWN_CODE, Code, FileHeader, OutputRecord
 from releasecheck.model.table import ANSWERED, PENDING
-from releasecheck.pipeline.files import write_whole
 from releasecheck.pipeline.folders import LEDGER_FILE, ledger_files
+from releasecheck.pipeline.forgetting import forget_outputs
+from releasecheck.pipeline.owing import owed_by
+from releasecheck.pipeline.recording import header_of, run_recording
 from releasecheck.pipeline.remaining import merge_files, open_trials, remaining
-from releasecheck.pipeline.roots import find_roots
-from releasecheck.plan import ShardLimits, divide, whole_judge_concurrency
+from releasecheck.pipeline.settling import settle_quickly
 from releasecheck.ports import BulkJudge, DeferredJudge, JudgeCase
-from releasecheck.references import missing_names
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
     from releasecheck.model.judge import Judge as JudgeSpec
@@ -37,13 +34,8 @@ if TYPE_CHECKING:
     from releasecheck.model.table import Flags, Indices
     from releasecheck.pipeline.folders import PlanFolder
     from releasecheck.pipeline.remaining import JudgesAsked, Recorded
+    from releasecheck.pipeline.tools import Tools
     from releasecheck.pipeline.world import World
-    from releasecheck.ports import Judge, Target
-    from releasecheck.redact import Redactor
-
-
-LOG_KEPT: Final = 1 << 20
-"""Characters of the end of a started program's log that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,168 +66,6 @@ class ShardDone:
     """Trials there was something to do for."""
     stopped: str | None
     """Why trials were left undone; None when none were."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tools:
-    """Open connections to the target and the judges of a plan."""
-
-    target: Target | None
-    judges: Mapping[str, Judge]
-    redactor: Redactor
-    workers: int
-    code: Code
-    """What the target's code is now."""
-
-
-def check_environment(
-    plan: Plan,
-    environment: Mapping[str, str],
-    asked: JudgesAsked,
-    only: Collection[str] | None = None,
-) -> None:
-    """Refuse to start when a variable is missing that the calls to come need.
-
-    `only` names the judges that will be called; None is all of them.
-
-    Raises:
-        EnvironmentMissing: names every one; nothing was called.
-    """
-    specs: list[object] = []
-    if asked != "only":
-        specs.append(plan.target.model_dump(mode="json", by_alias=True))
-    if asked != "none":
-        specs += [
-            judge.spec.model_dump(mode="json", by_alias=True)
-            for judge in plan.judges
-            if only is None or judge.id in only
-        ]
-    unset, empty = missing_names(specs, environment)
-    if unset or empty:
-        hint = ""
-        if environment.get("GITHUB_EVENT_NAME") == "pull_request":
-            hint = (
-                "On pull requests from forks (and from Dependabot) secrets are not available; "
-                "nothing was called."
-            )
-        raise EnvironmentMissing(unset, empty, hint)
-
-
-def check_approval(plan: Plan, approved_by: str | None) -> None:
-    """Refuse an irreversible target that nobody approved (S2-59).
-
-    Raises:
-        UsageError: nothing was called.
-    """
-    if plan.target.side_effects == "irreversible" and not (approved_by or "").strip():
-        message = (
-            f"target {plan.target.id!r} has side_effects: irreversible; say who approved calling it "
-            "with --approved-by"
-        )
-        raise UsageError(message)
-
-
-@asynccontextmanager
-async def open_tools(
-    folder: PlanFolder,
-    world: World,
-    asked: JudgesAsked,
-    *,
-    shard: int | None,
-    logs: Path,
-    only: Collection[str] | None = None,
-) -> AsyncIterator[Tools]:
-    """Open the target and the judges, and stop them again whatever happens.
-
-    `shard` takes its share of the run's limits; None takes them whole, for the only process at work.
-    What a started program printed is kept in the folder `logs`, without secrets. `only` names the judges
-    that are wanted; None is all of them.
-    """
-    from releasecheck.judges import open_judges
-    from releasecheck.targets import open_target
-    from releasecheck.transport import open_client
-
-    plan = folder.plan
-    limits = limits_of(plan, shard)
-    redactor = world.redactor(plan)
-    for name in redactor.too_short:
-        world.progress.note(
-            f"the value of {name} is too short to be removed from outputs and messages"
-        )
-    roots = find_roots(folder, world)
-    code = code_of(folder, roots.config, world)
-    async with AsyncExitStack() as stack:
-        client = await stack.enter_async_context(open_client(world.environment))
-        raw = Path(stack.enter_context(TemporaryDirectory(prefix="releasecheck-")))
-        stack.callback(_keep_logs, raw, logs, redactor)
-        target = None
-        judges: dict[str, Judge] = {}
-        if asked != "none":
-            judges = open_judges(
-                plan.judges,
-                root=roots.policy,
-                environment=world.environment,
-                clock=world.clock,
-                redactor=redactor,
-                client=client,
-                seed=plan.seed,
-                trials=plan.trials,
-                concurrency=limits.judge_concurrency,
-                only=only,
-            )
-            for judge in judges.values():
-                stack.push_async_callback(judge.aclose)
-        if asked != "only":
-            target = await open_target(
-                plan.target,
-                client=client,
-                root=roots.config or world.cwd,
-                environment=world.environment,
-                clock=world.clock,
-                redactor=redactor,
-                concurrency=limits.concurrency,
-                rate_limit=limits.rate_per_s,
-                seed=plan.seed,
-                log_folder=raw,
-            )
-            stack.push_async_callback(target.aclose)
-        yield Tools(target, judges, redactor, limits.concurrency, code)
-
-
-def code_of(folder: PlanFolder, root: Path | None, world: World) -> Code:
-    """What the target's code is now, as far as that can be seen from here."""
-    from releasecheck.targets.identity import target_files
-
-    if root is None:
-        return UNKNOWN_CODE
-    files = target_files(folder.plan.target, root)
-    return Code(world.commit_of(root), tuple(files.items()))
-
-
-def _keep_logs(raw: Path, logs: Path, redactor: Redactor) -> None:
-    """Copy the end of every log, secrets removed, under a name that no earlier attempt took."""
-    for path in sorted(raw.glob("*.log")):
-        # Half a secret at the beginning of what is read is cut off after the redaction.
-        text = path.read_bytes()[-2 * LOG_KEPT :].decode("utf-8", "replace")
-        if not text:
-            continue
-        text = redactor.text(text)[-LOG_KEPT:]
-        taken = len(list(logs.glob(f"{path.stem}.start-*.log")))
-        write_whole(logs / f"{path.stem}.start-{taken + 1}.log", [text.encode("utf-8")])
-
-
-def limits_of(plan: Plan, shard: int | None) -> ShardLimits:
-    """What one shard may use, or the whole run."""
-    if shard is not None:
-        return divide(plan, shard)
-    budget = plan.budget
-    return ShardLimits(
-        concurrency=plan.target.concurrency,
-        rate_per_s=plan.target.rate_limit,
-        cost_usd=None if budget is None else budget.cost_usd,
-        time_s=None if budget is None else budget.time,
-        judge_concurrency=whole_judge_concurrency(plan),
-    )
 
 
 async def execute_shard(
@@ -344,8 +174,6 @@ async def _after_trials(
         trials = remaining(folder, recorded, folder.cases(request.index), "only")
         await run_bulk(shard, trials)
     if while_quick is not None and deferring:
-        from releasecheck.pipeline.settling import owed_by, settle_quickly
-
         recorded = merge_files(folder, paths)
         with while_quick():
             await settle_quickly(
@@ -385,31 +213,6 @@ def _shown(spec: JudgeSpec, name: str, sentinel: Sentinel) -> Shown:
     return Shown(spec.id, name, case, sentinel.output, digest(sentinel.output))
 
 
-async def run_recording(
-    shard: Shard, writer: JsonlWriter, then: Callable[[], Awaitable[None]] | None = None
-) -> Tally:
-    """Run a shard and end its file, with the reason when trials are left undone.
-
-    Whatever breaks leaves the file as a kill would; calls cancelled by a signal leave it whole. `then` is
-    done after the trials, while the file is still open.
-    """
-    try:
-        tally = await run_shard(shard)
-        if then is not None:
-            await then()
-    except asyncio.CancelledError:
-        if shard.stop.reason is None:
-            writer.abandon()
-        writer.close(shard.stop.reason)
-        raise
-    except BaseException:
-        writer.abandon()
-        raise
-    # Syncing takes milliseconds, in which another shard of this process has better things to do.
-    await asyncio.to_thread(writer.close, shard.stop.reason if tally.done < shard.total else None)
-    return tally
-
-
 class StillOpen(NamedTuple):
     """What is left of a shard."""
 
@@ -445,28 +248,6 @@ def _earlier_files(request: ShardRequest) -> list[Path]:
     ]
 
 
-def header_of(
-    plan: Plan,
-    world: World,
-    shard: int | None,
-    attempt: int,
-    approved_by: str | None,
-    code: Code = UNKNOWN_CODE,
-) -> FileHeader:
-    """The header of a ledger file to be written now."""
-    return FileHeader(
-        run_id=plan.run_id,
-        plan_digest=plan.plan_digest,
-        shard=shard,
-        shards=len(plan.shards),
-        attempt=attempt,
-        started_at=world.clock.now(),
-        tool=world.tool,
-        approved_by=approved_by,
-        code=code,
-    )
-
-
 def _own_cases(folder: PlanFolder, shard: int) -> Indices:
     """Plan indices of a shard's cases."""
     return np.flatnonzero(np.asarray(folder.rows[1], dtype=np.int64) == shard)
@@ -498,22 +279,3 @@ def _forget_own(folder: PlanFolder, request: ShardRequest, recorded: Recorded) -
     here = request.results.resolve()
     own = [path for path in recorded.paths if path.is_relative_to(here)]
     forget_outputs(folder, recorded, [path for path in own if _of_shard(path, request.index)])
-
-
-def forget_outputs(
-    folder: PlanFolder, recorded: Recorded, paths: Sequence[Path], *, closed: bool = False
-) -> None:
-    """Null the outputs that every judge has read (`store_outputs: digest | none`) in some files.
-
-    In a run that is `closed` no judge will read any more. Byte offsets in the files change. Nobody may
-    be writing to the files: a purged file takes the place of the one that is open elsewhere.
-    """
-    table = recorded.merged.table
-    index = {case.id: position for position, case in enumerate(table.cases)}
-    unread: Flags = np.logical_or.reduce(table.mendable, axis=2)
-
-    def keep(record: OutputRecord) -> bool:
-        return not closed and bool(unread[index[record.case], record.trial])
-
-    for path in paths:
-        purge_file(path, keep, texts=folder.plan.store_outputs == "none")

@@ -19,19 +19,17 @@ from releasecheck.pipeline.bundle import (
     write_bundle,
 )
 from releasecheck.pipeline.decide import decide_run, finality
-from releasecheck.pipeline.execute import (
-    check_approval,
-    forget_outputs,
-    header_of,
-    open_tools,
-    run_recording,
-)
 from releasecheck.pipeline.files import file_digest, write_whole
+from releasecheck.pipeline.finish_file import next_finish_attempt
 from releasecheck.pipeline.folders import Bundle, ledger_files, open_plan
-from releasecheck.pipeline.preflight import preflight
+from releasecheck.pipeline.forgetting import forget_outputs
+from releasecheck.pipeline.owing import owes
+from releasecheck.pipeline.preflight import check_approval, preflight
+from releasecheck.pipeline.recording import header_of, run_recording
 from releasecheck.pipeline.remaining import Recorded, merge_files, remaining
 from releasecheck.pipeline.roots import find_roots
-from releasecheck.pipeline.settling import next_finish_attempt, no_wait, owes, settle
+from releasecheck.pipeline.settling import no_wait, settle
+from releasecheck.pipeline.tools import open_tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,9 +6,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from releasecheck.config.nodes import problem_at
-from releasecheck.errors import ConfigError, DigestMismatch, Problem, UsageError
+from releasecheck.errors import (
+    ConfigError,
+    DigestMismatch,
+    EnvironmentMissing,
+    Problem,
+    UsageError,
+)
 from releasecheck.model.judge import CommandJudge, PluginJudge, PrecomputedJudge, PythonJudge
-from releasecheck.pipeline.execute import check_environment
+from releasecheck.references import missing_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -52,6 +58,53 @@ def preflight(
         if roots.policy is not None:
             check_judge_files(plan, roots.policy, only)
     check_parts(plan, roots, environment, asked, only)
+
+
+def check_environment(
+    plan: Plan,
+    environment: Mapping[str, str],
+    asked: JudgesAsked,
+    only: Collection[str] | None = None,
+) -> None:
+    """Refuse to start when a variable is missing that the calls to come need.
+
+    `only` names the judges that will be called; None is all of them.
+
+    Raises:
+        EnvironmentMissing: names every one; nothing was called.
+    """
+    specs: list[object] = []
+    if asked != "only":
+        specs.append(plan.target.model_dump(mode="json", by_alias=True))
+    if asked != "none":
+        specs += [
+            judge.spec.model_dump(mode="json", by_alias=True)
+            for judge in plan.judges
+            if only is None or judge.id in only
+        ]
+    unset, empty = missing_names(specs, environment)
+    if unset or empty:
+        hint = ""
+        if environment.get("GITHUB_EVENT_NAME") == "pull_request":
+            hint = (
+                "On pull requests from forks (and from Dependabot) secrets are not available; "
+                "nothing was called."
+            )
+        raise EnvironmentMissing(unset, empty, hint)
+
+
+def check_approval(plan: Plan, approved_by: str | None) -> None:
+    """Refuse an irreversible target that nobody approved (S2-59).
+
+    Raises:
+        UsageError: nothing was called.
+    """
+    if plan.target.side_effects == "irreversible" and not (approved_by or "").strip():
+        message = (
+            f"target {plan.target.id!r} has side_effects: irreversible; say who approved calling it "
+            "with --approved-by"
+        )
+        raise UsageError(message)
 
 
 def _check_policy_here(plan: Plan, roots: Roots, only: Collection[str] | None) -> None:

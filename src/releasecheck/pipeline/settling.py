@@ -9,24 +9,22 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from releasecheck.ledger.jsonl import JsonlWriter, finish_file_name, read_line_at
 from releasecheck.model.failure import failure
 from releasecheck.model.judge import DeferringJudge
 from releasecheck.model.score import JudgeFailed
-from releasecheck.model.table import PENDING
-from releasecheck.pipeline.execute import header_of, open_tools
-from releasecheck.pipeline.folders import LEDGER_FILE
+from releasecheck.pipeline.finish_file import FinishFile
+from releasecheck.pipeline.owing import deadlines_fixed, owed_by
 from releasecheck.pipeline.preflight import preflight
 from releasecheck.pipeline.remaining import merge_files
 from releasecheck.pipeline.roots import find_roots
 from releasecheck.pipeline.ruling import rules_for
+from releasecheck.pipeline.tools import open_tools
 from releasecheck.ports import Arrived, Collected, DeferredJudge
-from releasecheck.settle import Owed, Pair, Settling, Shown, moment_of, text_of
+from releasecheck.settle import Owed, Settling, moment_of, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
     from pathlib import Path
-    from typing import IO
 
     from releasecheck.model.plan import Plan
     from releasecheck.model.record import Record
@@ -86,12 +84,6 @@ class Moments:
         return self._base + self._clock.monotonic()
 
 
-def owes(recorded: Recorded) -> bool:
-    """Whether any judge still owes a score."""
-    merged = recorded.merged
-    return bool(merged.tickets) or any(one.state == PENDING for one in merged.table.sentinels)
-
-
 async def settle(
     folder: PlanFolder,
     recorded: Recorded,
@@ -119,14 +111,16 @@ async def settle(
     judges = {one.judge for one in owed}
     preflight(plan, find_roots(folder, world), world.environment, "only", only=judges)
     async with open_tools(folder, world, "only", shard=None, logs=results, only=judges) as tools:
-        ledger = _FinishFile(folder, recorded, results, world)
+        ledger = FinishFile(folder, recorded, results, world)
         try:
             judges_asked = _deferred(tools.judges)
             settling = Settling(rules_for(plan, judges), closing)
             clock = Moments(world.clock)
             rounds = _Rounds(settling, judges_asked, _calls(plan), ledger.append, world, clock)
             ledger.append_all(
-                settling.begin(owed, _deadlines(recorded), clock.now(), _pause(recorded))
+                settling.begin(
+                    owed, deadlines_fixed(recorded.merged), clock.now(), _pause(recorded)
+                )
             )
             paused = await rounds.until_settled(wait)
         except asyncio.CancelledError:
@@ -241,7 +235,7 @@ async def settle_quickly(
     """
     clock = Moments(world.clock)
     now = clock.now()
-    over = {key for key, deadline in _deadlines(recorded).items() if deadline <= now}
+    over = {key for key, deadline in deadlines_fixed(recorded.merged).items() if deadline <= now}
     tickets = [one for one in owed if (one.judge, one.ticket) not in over and len(one.owing) == 1]
     deferred = _deferred({one.judge: judges[one.judge] for one in tickets if one.judge in judges})
     rules = rules_for(plan, deferred.keys())
@@ -255,84 +249,6 @@ async def settle_quickly(
 
 QUICK_S: Final = 30.0
 """Seconds that a shard gives one question for its scores."""
-
-
-class _FinishFile:
-    """The ledger file of this finish, begun with its first record."""
-
-    def __init__(self, folder: PlanFolder, recorded: Recorded, results: Path, world: World) -> None:
-        self.path: Path | None = None
-        self._folder = folder
-        self._world = world
-        self._results = results
-        self._attempt = next_finish_attempt(recorded)
-        self._writer: JsonlWriter | None = None
-
-    def append(self, record: Record) -> None:
-        if self._writer is None:
-            self.path = self._results / finish_file_name(self._attempt)
-            header = header_of(self._folder.plan, self._world, None, self._attempt, None)
-            self._writer = JsonlWriter(self.path, header, self._world.clock)
-        self._writer.append(record)
-
-    def append_all(self, records: Iterable[Record]) -> None:
-        """Record all of them, and put them on the disk before anything is asked."""
-        for record in records:
-            self.append(record)
-        if self._writer is not None:
-            self._writer.sync()
-
-    def close(self, stopped: str | None) -> None:
-        if self._writer is not None:
-            self._writer.close(stopped)
-
-    def abandon(self) -> None:
-        if self._writer is not None:
-            self._writer.abandon()
-
-
-def next_finish_attempt(recorded: Recorded) -> int:
-    """The number of the next finish file."""
-    attempts = [
-        int(found[2])
-        for path in recorded.paths
-        if (found := LEDGER_FILE.fullmatch(path.name)) and found[1] is None
-    ]
-    return max(attempts, default=0) + 1
-
-
-def owed_by(recorded: Recorded) -> Iterator[Owed]:
-    """Every open ticket, with when its judge was given the output."""
-    merged = recorded.merged
-    found: dict[tuple[str, str], tuple[list[Pair | Shown], float]] = {}
-    places = sorted(
-        (*merged.score_at[key].tolist(), key, ticket) for key, ticket in merged.tickets.items()
-    )
-    files: dict[int, IO[bytes]] = {}
-    try:
-        for source, offset, (case, trial, judge), ticket in places:
-            if source not in files:
-                files[source] = recorded.paths[source].open("rb")
-            row = read_line_at(files[source], offset)
-            pair = Pair(merged.table.cases[case].id, trial, row["output_digest"])
-            key = merged.table.judges[judge], ticket
-            owing, sent = found.setdefault(key, ([], 0.0))
-            owing.append(pair)
-            found[key] = owing, max(sent, moment_of(row["at"]))
-    finally:
-        for file in files.values():
-            file.close()
-    for one in merged.table.sentinels:
-        if one.state == PENDING and one.ticket is not None:
-            owing, sent = found.setdefault((one.judge, one.ticket), ([], 0.0))
-            owing.append(Shown(one.sentinel, one.shard, one.digest))
-            found[one.judge, one.ticket] = owing, max(sent, moment_of(one.at))
-    for (judge, ticket), (owing, sent) in found.items():
-        yield Owed(judge, ticket, tuple(owing), sent)
-
-
-def _deadlines(recorded: Recorded) -> dict[tuple[str, str], float]:
-    return {(one.judge, one.ticket): moment_of(one.deadline) for one in recorded.merged.deadlines}
 
 
 def _pause(recorded: Recorded) -> Pause:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from releasecheck.errors import UsageError
 from releasecheck.model.case import Case
-from releasecheck.pipeline.execute import limits_of
+from releasecheck.pipeline.tools import limits_of
 from releasecheck.plan import assign_shards, auto_shards, case_times, divide
 from tests.strategies import case_lists
 from tests.unit.plan.building import cases, frozen, suite

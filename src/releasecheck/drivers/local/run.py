@@ -16,25 +16,18 @@ from releasecheck.drivers.local.signals import leaving_on_interrupt, stopping_on
 from releasecheck.drivers.local.waiting import waiting_in
 from releasecheck.engine import Spent
 from releasecheck.errors import Interrupted, NotResumable, ReleaseCheckError
-from releasecheck.pipeline.execute import (
-    ShardDone,
-    ShardRequest,
-    check_approval,
-    cost_so_far,
-    execute_shard,
-    limits_of,
-    open_tools,
-)
+from releasecheck.pipeline.execute import ShardDone, ShardRequest, cost_so_far, execute_shard
 from releasecheck.pipeline.failing import failure_recorded
 from releasecheck.pipeline.finish import Driving, FinishRequest, finish, is_expired
 from releasecheck.pipeline.folders import Bundle, ledger_files, open_bundle, open_plan
 from releasecheck.pipeline.freezing import make_plan
 from releasecheck.pipeline.holding import locked, shard_locked
-from releasecheck.pipeline.preflight import preflight
+from releasecheck.pipeline.preflight import check_approval, preflight
 from releasecheck.pipeline.remaining import merge_files, open_trials
 from releasecheck.pipeline.replacing import NEW_PLAN, REPLACING, check_replaceable, make_room
 from releasecheck.pipeline.roots import find_roots
 from releasecheck.pipeline.settling import no_wait
+from releasecheck.pipeline.tools import limits_of, open_tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

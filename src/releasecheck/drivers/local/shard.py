@@ -8,20 +8,13 @@ from typing import TYPE_CHECKING
 from releasecheck.drivers.local.memory import few_collections
 from releasecheck.drivers.local.signals import stopping_on_signals
 from releasecheck.errors import UsageError
-from releasecheck.pipeline.execute import (
-    ShardDone,
-    ShardRequest,
-    check_approval,
-    execute_shard,
-    limits_of,
-    open_tools,
-    still_open,
-)
+from releasecheck.pipeline.execute import ShardDone, ShardRequest, execute_shard, still_open
 from releasecheck.pipeline.folders import open_plan
 from releasecheck.pipeline.holding import shard_locked
-from releasecheck.pipeline.preflight import preflight
+from releasecheck.pipeline.preflight import check_approval, preflight
 from releasecheck.pipeline.roots import find_roots
 from releasecheck.pipeline.taking import take_outputs
+from releasecheck.pipeline.tools import limits_of, open_tools
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

@@ -1,0 +1,56 @@
+"""What judges still owe, by the ledger: every open ticket, when it was given, until when it is waited for."""
+
+from __future__ import annotations
+
+from typing import IO, TYPE_CHECKING
+
+from releasecheck.ledger.jsonl import read_line_at
+from releasecheck.model.table import PENDING
+from releasecheck.settle import Owed, Pair, Shown, moment_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from releasecheck.merge import Merged
+    from releasecheck.pipeline.remaining import Recorded
+
+
+def owes(recorded: Recorded) -> bool:
+    """Whether any judge still owes a score."""
+    merged = recorded.merged
+    return bool(merged.tickets) or any(one.state == PENDING for one in merged.table.sentinels)
+
+
+def owed_by(recorded: Recorded) -> Iterator[Owed]:
+    """Every open ticket, with when its judge was given the output."""
+    merged = recorded.merged
+    found: dict[tuple[str, str], tuple[list[Pair | Shown], float]] = {}
+    places = sorted(
+        (*merged.score_at[key].tolist(), key, ticket) for key, ticket in merged.tickets.items()
+    )
+    files: dict[int, IO[bytes]] = {}
+    try:
+        for source, offset, (case, trial, judge), ticket in places:
+            if source not in files:
+                files[source] = recorded.paths[source].open("rb")
+            row = read_line_at(files[source], offset)
+            pair = Pair(merged.table.cases[case].id, trial, row["output_digest"])
+            key = merged.table.judges[judge], ticket
+            owing, sent = found.setdefault(key, ([], 0.0))
+            owing.append(pair)
+            found[key] = owing, max(sent, moment_of(row["at"]))
+    finally:
+        for file in files.values():
+            file.close()
+    for one in merged.table.sentinels:
+        if one.state == PENDING and one.ticket is not None:
+            owing, sent = found.setdefault((one.judge, one.ticket), ([], 0.0))
+            owing.append(Shown(one.sentinel, one.shard, one.digest))
+            found[one.judge, one.ticket] = owing, max(sent, moment_of(one.at))
+    for (judge, ticket), (owing, sent) in found.items():
+        yield Owed(judge, ticket, tuple(owing), sent)
+
+
+def deadlines_fixed(merged: Merged) -> dict[tuple[str, str], float]:
+    """When each ticket's time is over, by (judge, ticket); of those that `finish` has seen."""
+    return {(one.judge, one.ticket): moment_of(one.deadline) for one in merged.deadlines}
