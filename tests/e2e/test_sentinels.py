@@ -90,6 +90,29 @@ def test_missed__refuses_rather_than_passes_or_blocks(
     assert scorecard(plain.out)["verdict"] == verdict_without
 
 
+@pytest.mark.parametrize("value", [1, 0], ids=["says yes", "says no"])
+def test_missed_in_the_baseline__nothing_is_compared_with_it(
+    tmp_path: Path, program: Program, answers: Answers, judge: JudgeServer, value: float
+) -> None:
+    """A run passes without asking that judge and is promoted; what the judge scored there is no measure."""
+    judge.score = lambda _: {"value": value}
+    suite = suite_of(tmp_path, answers, judge)
+    suite.config["judges"].append({"id": "exact", "type": "exact"})
+    suite.write(gates=[{"id": "exact", "metric": "exact", "min": 0.5}])
+    done = program("run", suite.path, cwd=suite.folder)
+    assert done.code == 0, done
+    assert program("baseline", "promote", suite.out, cwd=suite.folder).code == 0
+    judge.score = lambda asked: {
+        "value": asked["output"] == asked["case"]["expected"] and asked["case"]["id"] != "c0"
+    }
+    suite.write(gates=[{"id": "same", "metric": "grounded", "no_regression": {"max_drop": 0.1}}])
+    done = program("run", suite.path, cwd=suite.folder)
+    assert done.code == 2, done
+    (gate,) = scorecard(suite.out)["gates"]
+    assert (gate["outcome"], gate["delta"]) == ("blocked_missing", None)
+    assert "its baseline cannot be trusted: judge grounded missed" in gate["reason"]
+
+
 def test_unscored__refuses_too(
     tmp_path: Path, program: Program, answers: Answers, judge: JudgeServer
 ) -> None:

@@ -113,6 +113,12 @@ def shared(
                 f"{subject.judge.digest[:19]}, there it was {then[:19] if then else 'not recorded'}"
             )
             return Refusal("not_comparable", reason)
+        if metric in baseline.unproven:
+            reason = (
+                f"its baseline cannot be trusted: judge {metric} missed or did not score sentinels there, "
+                "answers whose score is known; promote a run in which they held"
+            )
+            return Refusal("blocked_missing", reason)
     return _overlapping(subject, candidate, table, plan, whole, own & whole.has_value, partners)
 
 

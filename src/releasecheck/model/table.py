@@ -107,3 +107,5 @@ class Baseline:
     """Its scores; `judges` are its own, in its own order."""
     judge_digests: dict[str, str]
     """Identity of each of its judges, files included."""
+    unproven: frozenset[str] = frozenset()
+    """Judges of it that missed a sentinel, or did not score one: what they scored decides nothing."""

@@ -137,6 +137,9 @@ def check_baseline(data: Mapping[str, bytes], where: str, why: str) -> BaselineF
         finalized=manifest.finalized_at is not None,
         table=table,
         judge_digests={judge.id: judge.digest for judge in judges},
+        unproven=frozenset(
+            one.judge for one in scorecard.sentinels if one.missed or one.held < one.shown
+        ),
     )
     measured = Measured(judges, gates, _confidence(manifest), scorecard.mode)
     _check_metrics(baseline, scorecard, measured, where)
