@@ -85,12 +85,15 @@ def put(one: Stored, files: Mapping[str, bytes]) -> None:
 
 
 def rewritten(
-    data: bytes, change: Callable[[dict[str, Any]], object], folder: Path, **given: Any
+    data: bytes,
+    change: Callable[[dict[str, Any]], object],
+    folder: Path,
+    name: str = "finish.attempt-1.jsonl",
 ) -> bytes:
     """A ledger file with other records and digests that match them."""
-    path = folder / "finish.attempt-1.jsonl"
+    path = folder / name
     path.write_bytes(data)
-    rewrite_ledger(path, change, **given)
+    rewrite_ledger(path, change)
     return path.read_bytes()
 
 
@@ -104,6 +107,19 @@ def deadlines_at(play: Play, moment: float, folder: Path) -> None:
             row["deadline"] = text_of(moment)
 
     put(one, files | {FIRST: rewritten(files[FIRST], change, folder)})
+
+
+def hours_pass(play: Play, hours: float, folder: Path) -> None:
+    """As if all that is on record had been recorded so much earlier."""
+
+    def change(row: dict[str, Any]) -> None:
+        for key in {"at", "deadline"} & row.keys():
+            row[key] = text_of(moment_of(row[key]) - 3600 * hours)
+
+    for one in (*artifacts(play, SHARD), *scorecards(play)):
+        files = unpacked(one)
+        ours = [name for name in files if ".attempt-" in name]
+        put(one, files | {n: rewritten(files[n], change, folder, Path(n).name) for n in ours})
 
 
 def wait_until(done: Callable[[], bool]) -> None:
@@ -316,6 +332,23 @@ def test_overdue__a_score_of_after_the_deadline_is_late(
     assert finished(again) == ("2", "blocked_missing"), again["finish"].log
     assert [row["value"] for row in records(bundle(play), SECOND, "late")] == [1.0] * 4
     assert card(play)["counts"]["missing"] == 4
+
+
+def test_overdue__a_shard_that_runs_again_does_not_ask(
+    site: Site, judge: JudgeServer, tmp_path: Path
+) -> None:
+    """G-12: a shard does not see what `finish` fixed, and takes nothing for tickets that may be over."""
+    site.answers.status = {"q1": 503}
+    play = site.push(wait=False)
+    assert finished(play.attempt()) == ("5", "")
+    hours_pass(play, 3, tmp_path)
+    site.answers.status, judge.after, judge.collected = {}, 1, []
+    again = play.rerun("failed")
+    assert "shard (1)" in again
+    assert finished(again) == ("2", "blocked_missing"), again["finish"].log
+    fresh = judge.ticket_of("c1")
+    assert judge.collected == [[fresh]]
+    assert card(play)["counts"]["missing"] == 3
 
 
 # The beat.
