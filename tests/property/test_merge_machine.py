@@ -23,7 +23,7 @@ from typing_extensions import override
 from releasecheck.canonical import dump_line
 from releasecheck.ledger.jsonl import JsonlWriter, LedgerReader, purge_file
 from releasecheck.merge import Merged
-from releasecheck.model.record import OUTPUT_LOST, OutputRecord, Record
+from releasecheck.model.record import OUTPUT_LOST, OutputRecord, Record, ScoreRecord
 from releasecheck.model.score import Missing, NotApplicable, Pending, Score, Scored
 from tests.builders import (
     Frame,
@@ -60,6 +60,13 @@ results: st.SearchStrategy[Score] = st.one_of(
 )
 
 
+def owned(record: ScoreRecord) -> ScoreRecord:
+    """A judge gives each output a ticket of its own; what becomes of others is no matter of chance."""
+    ticket = None if record.ticket is None else f"{record.case}-{record.ticket}"
+    found = Pending(ticket) if isinstance(record.score, Pending) and ticket else record.score
+    return record._replace(ticket=ticket, score=found)
+
+
 @st.composite
 def any_records(draw: st.DrawFn, cases: Sequence[str], *, lost: bool = True) -> Record:
     """A record that a program of ours could have written in some order of events."""
@@ -81,7 +88,7 @@ def any_records(draw: st.DrawFn, cases: Sequence[str], *, lost: bool = True) -> 
     if kind == "late":
         return late(case, judge=judge)
     ticket = draw(st.none() | tickets)
-    return score(case, draw(results), judge=judge, of=draw(answers), ticket=ticket)
+    return owned(score(case, draw(results), judge=judge, of=draw(answers), ticket=ticket))
 
 
 deadlines = st.builds(
@@ -255,7 +262,7 @@ class MergeMachine(RuleBasedStateMachine):
                 digest, asked = answer.output_digest, list(JUDGES)
             for judge in asked:
                 result = data.draw(results.filter(lambda found: not isinstance(found, Missing)))
-                yield score(case, result, judge=judge)._replace(output_digest=digest)
+                yield owned(score(case, result, judge=judge))._replace(output_digest=digest)
 
     def check_nothing_measured_was_touched(
         self, before: dict[str, Any], asked_again: set[str]

@@ -3,7 +3,8 @@
 Per (case, trial) the output of the lowest attempt whose target call succeeded counts, and only scores of
 that output. Among them measured beats `missing`, which beats its own ticket's `pending`, which beats
 `failed`; among measured ones the first counts and a different one is a named conflict. "First" is
-(attempt, shard before finish, earlier line). Nothing depends on the order in which files are read, on
+(attempt, shard before finish, earlier line). What was measured under a ticket that the judge gave for
+another output too counts as failed: it could be the other one's. Nothing depends on the order in which files are read, on
 their times, or on how often they were delivered.
 """
 

@@ -736,3 +736,23 @@ def judged_by(spec: Judge) -> Frame:
     frame = make_frame(1)
     judge = frame.plan.judges[0].model_copy(update={"spec": spec})
     return replace(frame, plan=frame.plan.model_copy(update={"judges": (judge,)}))
+
+
+def test_merge__what_came_under_a_ticket_of_several_outputs_is_no_score() -> None:
+    """B133: it could be the other one's; the same ticket of two judges, or of one pair twice, is none of it."""
+    frame = make_frame(("c0", "c1", "c2"), judges=("exact", "tone"))
+    records = [
+        record
+        for case, ticket in (("c0", "t"), ("c1", "t"), ("c2", "u"))
+        for record in (
+            output(case),
+            score(case, 1.0, ticket=ticket),
+            score(case, 1.0, ticket=ticket),
+        )
+    ]
+    tone = [score(case, 1.0, judge="tone", ticket=case) for case in ("c0", "c1", "c2")]
+    merged = frame.merge(one(frame, *records, *tone))
+    assert [state_of(merged, case) for case in range(3)] == ["failed", "failed", "scored"]
+    assert [state_of(merged, case, 1) for case in range(3)] == ["scored"] * 3
+    assert not merged.table.mendable.any()
+    assert np.isnan(merged.table.value[:2, 0, 0]).all()
