@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from releasecheck.drivers.github.inputs import STAGES
+from releasecheck.model.base import parse_duration
 from tests.acting import program
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -273,3 +274,34 @@ def test_fork_pair__names_the_workflow_it_waits_for() -> None:
     )
     assert judge[True] == {"workflow_run": {"workflows": [record["name"]], "types": ["completed"]}}
     assert set(record[True]) == {"pull_request", "merge_group"}
+
+
+FINISHES = [
+    (path, job, step)
+    for path in FILES
+    for job in jobs_of(path).values()
+    for step in job.get("steps", [])
+    if step.get("with", {}).get("stage") == "finish"
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "job", "step"), FINISHES, ids=[name_of(path) for path, _, _ in FINISHES]
+)
+def test_finish__can_wait_for_judges(path: Path, job: dict[str, Any], step: dict[str, Any]) -> None:
+    """C-10, C-13: it has what judges that answer later need, and stops waiting before GitHub ends its job."""
+    given = step["with"]
+    inputs = read(path)[True].get("workflow_call", {}).get("inputs", {})
+    assert re.fullmatch(r"\$\{\{ secrets\.\w+ \}\}", given["env"])
+    budget, limit = given["time-budget"], job["timeout-minutes"]
+    if inputs:
+        assert (budget, limit) == ("${{ inputs.time-budget }}", "${{ inputs.timeout-minutes }}")
+        assert given["wait"] == "${{ inputs.wait }}"
+        assert job["environment"] == "${{ inputs.environment }}"
+        budget, limit = (inputs[name]["default"] for name in ("time-budget", "timeout-minutes"))
+    assert parse_duration(budget) <= (limit - 5) * 60
+    assert job["if"].startswith("always()")
+
+
+def test_finish__is_in_the_workflow_and_in_the_pair() -> None:
+    assert [path.name for path, _, _ in FINISHES] == ["release-check.yml", "forks-judge.yml"]
