@@ -219,7 +219,7 @@ class _Opener:
             case LlmJudge():
                 from releasecheck.judges.llm import open_llm
 
-                return open_llm(spec, self._context, self._redactor)
+                return open_llm(spec, self._context)
             case PluginJudge():
                 from releasecheck.judges.plugin import open_plugin
 

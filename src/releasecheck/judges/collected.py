@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from releasecheck.canonical import JsonProblem
 from releasecheck.judges.answer import read_later
-from releasecheck.judges.contract import REFUSED, refusal
+from releasecheck.judges.contract import CONTRACT, REFUSED, refusal
 from releasecheck.judges.outcome import cannot, kind, shown
 from releasecheck.judges.pieces import Repeated, Unreadable, flaw, parse_pieces
 from releasecheck.model.score import JudgeFailed, Pending, Scored
@@ -31,14 +31,11 @@ _SHOWN: Final = 5
 class CollectReader:
     """Reads answers of one judge."""
 
-    def __init__(
-        self, classify: Classifier, redactor: Redactor, scale: Range | None, contract: str
-    ) -> None:
+    def __init__(self, classify: Classifier, redactor: Redactor, scale: Range | None) -> None:
         """Take what all of its answers are read by."""
         self._classify = classify
         self._redactor = redactor
         self._scale = scale
-        self._contract = contract
 
     def read(self, answer: HttpAnswer, tickets: Sequence[str], doing: str) -> Collected:
         """What came for the tickets that were asked for; each bad score fails its own ticket only."""
@@ -68,8 +65,8 @@ class CollectReader:
             return self._broken("malformed", f"{doing}: expected an object, found {what}")
         if isinstance(found, Repeated):
             return self._broken("malformed", f"{doing}: {flaw(found)}")
-        spoken = found.get("contract", self._contract)
-        if spoken != self._contract:
+        spoken = found.get("contract", CONTRACT)
+        if spoken != CONTRACT:
             said = spoken.why if isinstance(spoken, Unreadable) else refusal(spoken)
             return self._classify.config(REFUSED, f"{doing}: {said}").failure
         scores = found.get("scores")

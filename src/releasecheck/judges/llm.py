@@ -20,18 +20,16 @@ if TYPE_CHECKING:
     from releasecheck.judges.llm_votes import Vote
     from releasecheck.model.judge import LlmJudge
     from releasecheck.ports import JudgeAsk
-    from releasecheck.redact import Redactor
     from releasecheck.transport.context import Context
 
 
-def open_llm(spec: LlmJudge, context: Context, redactor: Redactor) -> Judge:
-    """The judge, by its `mode`.
+def open_llm(spec: LlmJudge, context: Context) -> Judge:
+    """The judge, by its `mode`; whoever wraps it redacts all that it says.
 
     Raises:
         ConfigError: a part of the config cannot be used, or the rubric is still a name.
         EnvironmentMissing: a reference has no value.
     """
-    del redactor  # the context's own is the same, and whoever wraps this judge redacts all it says
     if not isinstance(spec.rubric, Rubric):
         message = f"judge {spec.id}: the rubric {spec.rubric!r} is not read yet; make a plan first"
         raise ConfigError([Problem(message, key="rubric")])

@@ -7,7 +7,6 @@ import re
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from releasecheck.canonical import JsonProblem
-from releasecheck.errors import ConfigError, Problem
 from releasecheck.judges.llm_prompt import response_format, text_of
 from releasecheck.judges.llm_reading import read_verdict
 from releasecheck.judges.llm_votes import Vote
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 OURS: Final = ("model", "messages", "stream", "n", "seed", "temperature", "response_format")
-"""Keys of the request that `params` may not set."""
+"""Keys of the request that `params` may not set (`llm_problems`)."""
 OPTIONAL: Final = ("seed", "temperature", "response_format")
 """Options that some APIs or models do not take, and that a judge can do without."""
 _LONGEST_NAME: Final = 100
@@ -57,10 +56,6 @@ class LlmApi:
         self.clock = context.clock
         self.backoff = Backoff(context.jitter)
         environment = context.environment
-        wrong = [name for name in OURS if name in spec.params]
-        if wrong:
-            message = f"judge {spec.id}: params may not set {', '.join(wrong)}"
-            raise ConfigError([Problem(message, key="params")])
         headers = {name: resolve_text(value, environment) for name, value in spec.headers.items()}
         if spec.api_key is not None:
             headers = {k: v for k, v in headers.items() if k.lower() != "authorization"}

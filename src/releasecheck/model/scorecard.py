@@ -71,6 +71,14 @@ class Incomplete(Document):
     """Scores that were waited for in vain, by reason: `deadline`, `interrupted`, `cancelled`."""
 
 
+GIVEN_UP: Final = {
+    "deadline": "did not come before their deadline",
+    "interrupted": "were not there when an interrupted wait was taken up again after their deadline",
+    "cancelled": "had not come when the run was closed",
+}
+"""What each reason of `Incomplete.given_up` says about its scores."""
+
+
 class Metric(Document):
     """An aggregate over one judge's scores in one split."""
 

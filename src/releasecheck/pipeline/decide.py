@@ -19,6 +19,7 @@ from releasecheck.gates import (
 from releasecheck.metrics import measure
 from releasecheck.model.scorecard import (
     EXIT_CODES,
+    GIVEN_UP,
     BaselineUsed,
     Costs,
     Counts,
@@ -172,16 +173,9 @@ def _why_waiting(table: ScoreTable, waiting: Sequence[Waiting]) -> Iterator[str]
     yield "carry on with `releasecheck resume`, or by a re-run of the finish job"
 
 
-_GIVEN_UP = {
-    "deadline": "did not come before their deadline",
-    "interrupted": "were not there when an interrupted wait was taken up again after their deadline",
-    "cancelled": "had not come when the run was closed",
-}
-
-
 def _why_given_up(merged: Merged) -> Iterator[str]:
     for (judge, reason), count in merged.given_up.items():
-        yield f"{judge}: {count} score{'' if count == 1 else 's'} {_GIVEN_UP[reason]} ({reason})"
+        yield f"{judge}: {count} score{'' if count == 1 else 's'} {GIVEN_UP[reason]} ({reason})"
 
 
 def _reasons(

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from releasecheck.model.scorecard import GIVEN_UP
 from releasecheck.scorecard.numbers import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from releasecheck.model.scorecard import Incomplete, Scorecard, Sentinels, Waiting
-
-_GIVEN_UP: Final = {
-    "deadline": "came too late or not at all",
-    "interrupted": "were not there when an interrupted wait was taken up again",
-    "cancelled": "had not come when the run was closed",
-}
 
 
 def lacking(card: Scorecard) -> tuple[str, ...]:
@@ -28,7 +23,7 @@ def lacking(card: Scorecard) -> tuple[str, ...]:
 
 
 def _incomplete(one: Incomplete) -> str:
-    why = [f"{number} {_GIVEN_UP.get(reason, reason)}" for reason, number in one.given_up.items()]
+    why = [f"{number} {GIVEN_UP.get(reason, reason)}" for reason, number in one.given_up.items()]
     if one.failed:
         why.append(f"{one.failed} failed")
     return one.message + (f": {', '.join(why)}" if one.given_up else "")

@@ -12,6 +12,7 @@ from releasecheck.model.failure import failure
 from releasecheck.model.record import NO_USAGE, Usage
 from releasecheck.ports import Answered, Target, TargetAnswer, TargetCall, TargetFailed
 from releasecheck.targets.ask import Asker, Attempt, Lost
+from releasecheck.transport.attempts import RATE_LIMITED
 from releasecheck.transport.limits import NEVER
 from releasecheck.transport.reading import add
 from releasecheck.transport.retry import LONGEST_RETRY_AFTER_S, LONGEST_WAIT_S
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from releasecheck.transport.classify import Trouble
     from releasecheck.transport.limits import Pace
     from releasecheck.transport.retry import Backoff
-
-RATE_LIMITED = "rate_limited"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ T = TypeVar("T")
 ATTEMPTS: Final = 3
 """Calls for one answer of a judge (X-18)."""
 RATE_LIMITED: Final = "rate_limited"
+"""Code of a failure that tells us to slow down."""
 
 
 async def attempts(
