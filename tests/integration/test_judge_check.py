@@ -396,5 +396,5 @@ def test_check__of_a_suite__another_value_each_time__is_a_warning(tmp_path: Path
 
 
 def test_check__of_a_suite__no_such_judge(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"there is no judge 'k'.*\(judges: j\)"):
+    with pytest.raises(UsageError, match=r"there is no judge 'k'.*\(judges: 'j'\)"):
         of_suite(suite(tmp_path, "{id: j, type: exact}"), "k")

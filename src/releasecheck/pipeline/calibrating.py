@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from releasecheck.canonical import digest
 from releasecheck.config import load_suite
 from releasecheck.credentials import redactor_of
-from releasecheck.errors import EnvironmentMissing, UsageError
-from releasecheck.model.judge import DeferringJudge, LimitedJudge, PrecomputedJudge
-from releasecheck.model.nearest import did_you_mean, listing
+from releasecheck.errors import UsageError
+from releasecheck.model.judge import LimitedJudge
 from releasecheck.model.record import NO_USAGE, Usage
 from releasecheck.model.score import JudgeFailed, Missing, NotApplicable, Pending, Scored
-from releasecheck.pipeline.freezing import plan_judges
-from releasecheck.pipeline.preflight import check_specs, placed_in
-from releasecheck.pipeline.roots import Roots
+from releasecheck.pipeline.choosing import check_variables, judge_of_suite
+from releasecheck.pipeline.ruling import rule_for
 from releasecheck.ports import BulkJudge, DeferredJudge, JudgeAsk, JudgeCase
-from releasecheck.references import missing_names
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -61,22 +58,8 @@ def choose(config: Path, judge: str, profile: str | None, world: World) -> Chose
         ConfigError, UsageError, EnvironmentMissing: it cannot, or there is none of this id.
     """
     loaded = load_suite(config, profile)
-    planned = {one.id: one for one in plan_judges(loaded)}
-    if judge not in planned:
-        message = (
-            f"{config}: there is no judge {judge[:60]!r}{did_you_mean(judge, planned)}; the suite has "
-            f"{listing(planned)}"
-        )
-        raise UsageError(message)
-    found = planned[judge]
-    with placed_in(loaded):
-        roots = Roots(loaded.root, loaded.policy_root)
-        check_specs(None, [found.spec], roots, world.environment)
-    unset, empty = missing_names(
-        found.spec.model_dump(mode="json", by_alias=True), world.environment
-    )
-    if unset or empty:
-        raise EnvironmentMissing(unset, empty)
+    found = judge_of_suite(judge, loaded, config, world.environment)
+    check_variables(found.spec, world.environment)
     return Chosen(found, loaded)
 
 
@@ -161,18 +144,20 @@ class _Asking:
 
     async def _later(self, tickets: list[str]) -> dict[str, tuple[Answer, Usage]]:
         """What comes for the tickets until the deadline; what has not come is missing, with why."""
-        interval, deadline, batch = self._pace()
-        until = self._clock.monotonic() + deadline
+        rule = rule_for(self._chosen.planned.spec, self._chosen.loaded.suite.settle)
+        until = self._clock.monotonic() + rule.deadline_s
         found: dict[str, tuple[Answer, Usage]] = {}
         failed: Failure | None = None
         waiting = list(dict.fromkeys(tickets))
         while waiting:
-            pause = interval
-            for start in range(0, len(waiting), batch):
+            pause = rule.interval_s
+            for start in range(0, len(waiting), rule.batch):
                 left = until - self._clock.monotonic()
                 if left <= 0:
                     break
-                came, failure, again = await self._collect(waiting[start : start + batch], left)
+                came, failure, again = await self._collect(
+                    waiting[start : start + rule.batch], left
+                )
                 found |= came
                 failed = failure or failed
                 pause = max(pause, again)
@@ -201,15 +186,6 @@ class _Asking:
             if one is not None and not isinstance(one.answer, Pending):
                 scores[ticket] = one.answer, one.usage
         return scores, found.failure, found.again_s or 0.0
-
-    def _pace(self) -> tuple[float, float, int]:
-        spec, settle = self._chosen.planned.spec, self._chosen.loaded.suite.settle
-        interval, deadline, batch = settle.interval, settle.deadline, settle.batch
-        if isinstance(spec, DeferringJudge | PrecomputedJudge):
-            interval, deadline = spec.interval or interval, spec.deadline or deadline
-        if isinstance(spec, DeferringJudge):
-            batch = spec.batch or batch
-        return interval, deadline, batch
 
 
 def used(outcomes: Sequence[Outcome]) -> Mapping[str, float | None]:

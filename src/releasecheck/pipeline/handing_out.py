@@ -8,10 +8,10 @@ from typing import IO, TYPE_CHECKING
 from releasecheck.canonical import dump_line
 from releasecheck.errors import UsageError
 from releasecheck.ledger.jsonl import read_line_at
-from releasecheck.model.nearest import listing, nearest
 from releasecheck.model.record import OutputRecord, ScoreRecord, read_record
 from releasecheck.model.score import Scored
 from releasecheck.model.table import ANSWERED, NOT_APPLICABLE, PENDING
+from releasecheck.pipeline.choosing import judge_named
 from releasecheck.pipeline.folders import ledger_files, open_bundle
 from releasecheck.pipeline.remaining import merge_files, stored_output
 
@@ -37,17 +37,12 @@ def hand_out(out: Path, judge: str, *, everything: bool) -> Iterator[bytes]:
         Untrusted: plan or records contradict themselves.
     """
     bundle, folder = open_bundle(out)
-    names = [planned.id for planned in folder.plan.judges]
-    if judge not in names:
-        near = nearest(judge, names)
-        hint = f"; did you mean {near!r}?" if near else ""
-        message = f"the plan in {out} has no judge {judge[:60]!r}{hint} (judges: {listing(names)})"
-        raise UsageError(message)
+    position = folder.plan.judges.index(judge_named(judge, folder.plan.judges, out))
     if not bundle.results.is_dir():
         message = f"{bundle.results}: nothing is recorded yet; `releasecheck resume {out}`"
         raise UsageError(message)
     recorded = merge_files(folder, ledger_files([bundle.results]))
-    return _lines(folder, recorded, names.index(judge), everything=everything)
+    return _lines(folder, recorded, position, everything=everything)
 
 
 def _lines(

@@ -7,22 +7,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from releasecheck.credentials import redactor_of
-from releasecheck.errors import EnvironmentMissing, UsageError
 from releasecheck.judges import open_judges
 from releasecheck.judges.http import Http
 from releasecheck.judges.wrap import wrapped
 from releasecheck.model.judge import DeferringJudge, HttpJudge
-from releasecheck.model.nearest import did_you_mean
 from releasecheck.pipeline.checking.leading import lead
 from releasecheck.pipeline.checking.probes import Probes
 from releasecheck.pipeline.checking.report import Checked
 from releasecheck.pipeline.checking.samples import own_sample, sample_of
 from releasecheck.pipeline.checking.service import Service
-from releasecheck.pipeline.freezing import plan_judges, read_suite
-from releasecheck.pipeline.preflight import check_specs, placed_in
-from releasecheck.pipeline.roots import Roots
+from releasecheck.pipeline.choosing import check_variables, judge_of_suite
+from releasecheck.pipeline.freezing import read_suite
 from releasecheck.plan import judge_identity
-from releasecheck.references import missing_names
 from releasecheck.transport import open_client
 from releasecheck.transport.context import Context
 
@@ -61,17 +57,11 @@ async def check_judge_of(
         UsageError: there is no such judge.
     """
     loaded, cases = read_suite(config, profile)
-    planned = {one.id: one for one in plan_judges(loaded)}
-    if judge not in planned:
-        known = ", ".join(planned)
-        message = f"{config}: there is no judge {judge[:80]!r}{did_you_mean(judge, planned)} (judges: {known})"
-        raise UsageError(message)
-    spec = planned[judge].spec
-    with placed_in(loaded):
-        check_specs(None, [spec], Roots(loaded.root, loaded.policy_root), world.environment)
+    planned = judge_of_suite(judge, loaded, config, world.environment)
+    spec = planned.spec
     # What the suite puts around a judge would only hide it: the cases it is for, parts, turning round.
     bare = {"when": None, "input": None} | ({"negate": False} if hasattr(spec, "negate") else {})
-    one = planned[judge].model_copy(update={"spec": spec.model_copy(update=bare)})
+    one = planned.model_copy(update={"spec": spec.model_copy(update=bare)})
     sample = sample_of(spec, cases)
     return await _check(one, sample, loaded.policy_root, world, world.environment, request)
 
@@ -110,11 +100,8 @@ async def _check(
     name: str | None = None,
 ) -> Checked:
     spec = planned.spec
-    written = [spec.model_dump(mode="json", by_alias=True)]
-    unset, empty = missing_names(written, environment)
-    if unset or empty:
-        raise EnvironmentMissing(unset, empty)
-    redactor = redactor_of(written, environment)
+    check_variables(spec, environment)
+    redactor = redactor_of([spec.model_dump(mode="json", by_alias=True)], environment)
     called = redactor.text(name or planned.id)
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(open_client(environment))
