@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from releasecheck.transport.classify import Classifier
     from releasecheck.transport.http import HttpAnswer
 
+EXPIRED: Final = "ticket_expired"
+"""How the reason of a judge begins that no longer knows a ticket."""
+JUDGE_FAILED: Final = "judge_failed"
 _SHOWN: Final = 5
 """Strange tickets that are named; the rest is counted."""
 
@@ -31,8 +34,11 @@ _SHOWN: Final = 5
 class CollectReader:
     """Reads answers of one judge."""
 
-    def __init__(self, classify: Classifier, redactor: Redactor, scale: Range | None) -> None:
-        """Take what all of its answers are read by."""
+    def __init__(
+        self, classify: Classifier, redactor: Redactor, scale: Range | None, *, rejudge: bool
+    ) -> None:
+        """Take what all of its answers are read by; `rejudge`: an expired ticket is worth another attempt."""
+        self._rejudge = rejudge
         self._classify = classify
         self._redactor = redactor
         self._scale = scale
@@ -99,8 +105,19 @@ class CollectReader:
             return Arrived(_collecting(cannot("malformed", said)))
         arrived = read_later(self._redactor.value(entry), ticket, self._scale)
         if isinstance(arrived.answer, JudgeFailed):
-            return arrived._replace(answer=_collecting(arrived.answer))
+            return arrived._replace(answer=_collecting(self._expired(arrived.answer)))
         return arrived
+
+    def _expired(self, failed: JudgeFailed) -> JudgeFailed:
+        """A judge says `ticket_expired` for a ticket that it no longer knows (G-15)."""
+        said = failed.failure.message or ""
+        if failed.failure.code != JUDGE_FAILED or not said.startswith(EXPIRED):
+            return failed
+        next_ = (
+            "the next attempt judges the output anew" if self._rejudge
+            else "with `rejudge: true` the next attempt would judge the output anew"
+        )  # fmt: skip
+        return cannot(EXPIRED, f"{said}; {next_}", retryable=self._rejudge)
 
     def _violations(self, strange: list[str], doing: str) -> tuple[str, ...]:
         named = [

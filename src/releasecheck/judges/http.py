@@ -68,7 +68,7 @@ class Http(DeferredJudge):
         self._collecting = later.below("/collect")
         self._forgetting = later.below("/traces", "DELETE")
         self._classify_later = collecting
-        self._reader = CollectReader(collecting, redactor, self._scale)
+        self._reader = CollectReader(collecting, redactor, self._scale, rejudge=spec.rejudge)
         self._identity: Identity | Trouble | None = None
         self._identifying = asyncio.Lock()
         self._asked_who = 0

@@ -251,6 +251,8 @@ class HttpJudge(DeferringJudge):
     type: Literal["http"]
     url: str
     """Where outputs are sent; `/collect` and `/traces` are below it."""
+    rejudge: bool = False
+    """Whether the next attempt judges an output anew whose ticket the judge no longer knows (`ticket_expired`)."""
     headers: dict[str, str] = {}
     """Sent with each call; `${NAME}` reads the environment."""
     negate: bool = False

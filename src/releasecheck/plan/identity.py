@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from releasecheck.model.target import Target
 
 _HOW_IT_RUNS: Final = {
-    "timeout", "deadline", "concurrency", "interval", "batch", "wait", "mode", "sentinels",
+    "timeout", "deadline", "concurrency", "interval", "batch", "wait", "mode", "rejudge", "sentinels",
 }  # fmt: skip
 """Settings of a judge that cannot change a score, only whether and when it comes, and who checks it."""
 _CONTRACTS: Final = {

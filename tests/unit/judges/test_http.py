@@ -472,6 +472,22 @@ def test_collect__one_call_without_retries(status: int, found: tuple[str, str, b
     assert calls == 1
 
 
+@pytest.mark.parametrize("rejudge", [True, False])
+def test_collect__an_expired_ticket_is_judged_anew_where_that_is_asked_for(rejudge: bool) -> None:  # noqa: FBT001
+    """G-15: a failure either way, and worth another attempt with `rejudge: true`."""
+    body = {"scores": {"t1": {"state": "failed", "reason": "ticket_expired after a day"},
+                       "t2": {"state": "failed", "reason": "no ticket_expired here"}}}  # fmt: skip
+    judge = http_judge(answering(body), rejudge=rejudge)
+    found = asyncio.run(judge.collect(("t1", "t2"), 5.0)).scores
+    expired, other = found["t1"].answer, found["t2"].answer
+    assert code_of(expired) == ("judge", "collect", "ticket_expired")
+    assert isinstance(expired, JudgeFailed)
+    assert expired.failure.retryable is rejudge
+    assert code_of(other) == ("judge", "collect", "judge_failed")
+    assert isinstance(other, JudgeFailed)
+    assert not other.failure.retryable
+
+
 def test_collect__leaves_the_host_alone_as_long_as_it_asked() -> None:
     """G-12: nothing is sent, and nothing is waited for in here."""
     clock = FakeClock()
