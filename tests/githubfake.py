@@ -273,6 +273,8 @@ class Run:
         """`failed` or `all`, in order."""
         self.actors: dict[int, str] = {}
         """Who started an attempt, where it was not octocat."""
+        self.started: dict[int, datetime] = {}
+        """When a later attempt started."""
         self.on_rerun: Callable[[Run], None] | None = None
 
     def add_job(
@@ -344,6 +346,7 @@ class Run:
             for one in self.artifacts:
                 one.hidden = True
         self.attempt += 1
+        self.started[self.attempt] = self.repository.fake.now()
         self.status, self.conclusion = "queued", None
         for job in before:
             kept = which == "failed" and job.conclusion == "success"
@@ -377,7 +380,7 @@ class Run:
             "run_number": self.number,
             "run_attempt": attempt or self.attempt,
             "created_at": stamp(self.created_at),
-            "run_started_at": stamp(self.created_at),
+            "run_started_at": stamp(self.started.get(attempt or self.attempt, self.created_at)),
             "updated_at": stamp(self.created_at),
             "actor": {"login": "octocat"},
             "triggering_actor": {"login": self.actors.get(attempt or self.attempt, "octocat")},

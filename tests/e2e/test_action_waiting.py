@@ -25,7 +25,7 @@ from tests.e2e.forge import rewrite_ledger
 from tests.e2e.forks import Fork
 from tests.e2e.site import SCORECARD, SHARD, artifacts, bundle, card, names, unpacked
 from tests.fakes import FakeClock
-from tests.githubfake import utc_now
+from tests.githubfake import stamp, utc_now
 from tests.judgeserver import JudgeServer, by_equality
 from tests.staging import JOBS, Fate
 
@@ -523,6 +523,29 @@ def test_forged_finish_file__answers_nothing_and_is_not_read(
     assert finished(again) == ("5", ""), again["finish"].log
     assert f"{one.name} is not read" in again["finish"].log
     assert "finish.attempt-1.jsonl" in again["finish"].log
+    assert card(play)["counts"]["pending"] == 4
+
+
+@pytest.mark.parametrize(
+    ("minutes", "why"), [(-5, "was there at"), (5, "was not there before")], ids=["early", "late"]
+)
+def test_forged_finish_file__when_no_finish_ran(
+    site: Site, judge: JudgeServer, tmp_path: Path, minutes: int, why: str
+) -> None:
+    """G-26: right answers to tickets that were given, uploaded by a shard's job.
+
+    They are there before that shard's own artifact, or after the next attempt has begun.
+    """
+    play = waiting_run(site, judge)
+    one = scorecards(play)[0]
+    files = unpacked(one)
+    head, _, rest = files[FIRST].partition(b"\n")
+    answers = b"".join(forged_score(row) for row in owed_rows(play))
+    put(one, files | {FIRST: rewritten(head + b"\n" + answers + rest, lambda _: None, tmp_path)})
+    one.created_at = stamp(utc_now() + timedelta(minutes=minutes))
+    again = play.rerun("failed")
+    assert finished(again) == ("5", ""), again["finish"].log
+    assert f"{one.name} is not read: it {why} {one.created_at}" in again["finish"].log
     assert card(play)["counts"]["pending"] == 4
 
 

@@ -18,6 +18,7 @@ from releasecheck.pipeline.folders import LEDGER_FILE, open_plan
 
 if TYPE_CHECKING:
     from releasecheck.cli.action.job import Job
+    from releasecheck.drivers.github.artifacts import Artifact
     from releasecheck.drivers.github.names import PlanName
     from releasecheck.drivers.github.rest import GitHubClient
     from releasecheck.pipeline.earlier import Ticket
@@ -64,27 +65,48 @@ class PlannedRun:
 
         Whoever runs code in a job of this run can upload under that name too, of this attempt or an earlier
         one. So such a bundle may add nothing but answers to tickets that shards were given, and their
-        deadlines, in no more files than there were attempts (G-26).
+        deadlines, in no more files than there were attempts; and it came when `finish` could upload: after the
+        shards of its attempt, and before the next attempt began (G-26).
 
         Raises:
             ArtifactMissing, ZipRefused, DigestMismatch: as `RunArtifacts.bundles`.
             Untrusted: there is one of an attempt to come.
         """
         self._check_attempts(ScorecardName, self.attempt)
-        names = {str(one.id): one.name for one in self.artifacts.listed}
+        listed = {str(one.id): one for one in self.artifacts.listed}
         recorded = {path.name for folder in shards for path in folder.rglob("*.jsonl")}
         given = tickets_given(path for folder in shards for path in folder.rglob("*.jsonl"))
         kept = []
         for folder in self.artifacts.bundles(self.name):
-            named = parse(names[folder.name])
+            named = parse(listed[folder.name].name)
             most = named.attempt if isinstance(named, ScorecardName) else 0
             more = {path.name for path in (folder / "results").glob("*.jsonl")} - recorded
-            strange = _strange(folder / "results", more, most, given)
+            strange = self._untimely(listed[folder.name], most) or _strange(
+                folder / "results", more, most, given
+            )
             if strange is None:
                 kept.append(folder)
             else:
                 say(f"{named} is not read: {strange}")
         return kept
+
+    def _untimely(self, bundle: Artifact, attempt: int) -> str | None:
+        """Why no `finish` of this attempt can have uploaded a bundle when it was; None when it can."""
+        shards = choose(
+            self.artifacts.listed, ShardName, suite=self.name.suite, plan=self.name.plan
+        )
+        for one in shards:
+            # Moments of one server in one form: they compare as texts.
+            if one.name.attempt <= attempt and bundle.created_at < one.artifact.created_at:
+                return (
+                    f"it was there at {bundle.created_at}, before {one.name} ({one.artifact.created_at}), and "
+                    "no finish begins before its shards have ended"
+                )
+        if attempt < self.attempt:
+            began = self.artifacts.attempt_began(attempt + 1)
+            if began is not None and bundle.created_at > began:
+                return f"it was not there before {bundle.created_at}, and attempt {attempt + 1} began at {began}"
+        return None
 
     def _check_attempts(self, kind: type[ShardName | ScorecardName], newest: int) -> None:
         for one in choose(self.artifacts.listed, kind, suite=self.name.suite, plan=self.name.plan):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from releasecheck.drivers.github.artifacts import Found, choose, fetch, list_artifacts
-from releasecheck.drivers.github.errors import ArtifactExpired, quoted
+from releasecheck.drivers.github.errors import ArtifactExpired, NotFound, quoted
 from releasecheck.drivers.github.names import (
     ArtifactName,
     PlanName,
@@ -30,6 +30,7 @@ N = TypeVar("N", bound=ArtifactName)
 _PLAN_FILE: Final = re.compile(
     r"plan\.json|cases-\d{4}\.jsonl|baseline/(scorecard|manifest|promotion)\.json|baseline/results\.jsonl"
 )
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _LOG: Final = re.compile(r"[A-Za-z0-9._-]{1,120}\.log")
 
 
@@ -118,6 +119,20 @@ class RunArtifacts:
         """
         found = choose(self.listed, ScorecardName, suite=plan.suite, plan=plan.plan)
         return [self._fetch(one, _is_bundle_file, BUNDLE_LIMITS) for one in found]
+
+    def attempt_began(self, attempt: int) -> str | None:
+        """When an attempt of the run began; None where the server does not tell.
+
+        Raises:
+            GitHubError: as for any request.
+        """
+        path = f"/repos/{self.repository}/actions/runs/{self.run_id}/attempts/{attempt}"
+        try:
+            found = self.client.get(path)
+        except NotFound:
+            return None
+        began = found.get("run_started_at") if isinstance(found, dict) else None
+        return began if isinstance(began, str) and _MOMENT.fullmatch(began) else None
 
     def bundle(self, name: str) -> Path:
         """The bundle that `finish` uploaded under exactly this name.
