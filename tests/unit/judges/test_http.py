@@ -473,7 +473,7 @@ def test_collect__one_call_without_retries(status: int, found: tuple[str, str, b
 
 
 @pytest.mark.parametrize("rejudge", [True, False])
-def test_collect__an_expired_ticket_is_judged_anew_where_that_is_asked_for(rejudge: bool) -> None:  # noqa: FBT001
+def test_collect__an_expired_ticket_is_judged_anew_where_that_is_asked_for(rejudge: bool) -> None:
     """G-15: a failure either way, and worth another attempt with `rejudge: true`."""
     body = {"scores": {"t1": {"state": "failed", "reason": "ticket_expired after a day"},
                        "t2": {"state": "failed", "reason": "no ticket_expired here"}}}  # fmt: skip
