@@ -1,4 +1,4 @@
-"""Killed while judges are waited for, and carried on: nothing is asked of the target again, no score is lost.
+"""Killed while judges are waited for, and carried on: nothing is asked of the target again, no score is lost (S1-11, S1-44).
 
 Points are named by `faultpoints`: before the deadline is recorded, before a score that came is recorded,
 after it, before the end of the file, before the decision.

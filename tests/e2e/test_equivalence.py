@@ -1,4 +1,4 @@
-"""However a run is cut, ordered, repeated or delivered, it says the same (issue 2, "Must hold" 1)."""
+"""However a run is cut, ordered, repeated or delivered, it says the same (issue 2, "Must hold" 1; S1-17)."""
 
 from __future__ import annotations
 

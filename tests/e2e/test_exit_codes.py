@@ -359,7 +359,7 @@ def test_lost_output__is_no_success(tmp_path: Path, answers: Answers) -> None:
 def test_run__an_open_run_is_never_green(
     tmp_path: Path, program: Program, answers: Answers
 ) -> None:
-    """A score that no gate reads can still be had: provisional, exit 2 (contract section 4, Finality)."""
+    """S1-51: a score that no gate reads can still be had: provisional, exit 2 (contract section 4, Finality)."""
     slow = {
         "id": "slow",
         "type": "command",

@@ -1,4 +1,4 @@
-"""A judge in Langfuse through whole runs: shards here, `finish` there (S1-L1 to S1-L4, S1-02 to S1-06)."""
+"""A judge in Langfuse through whole runs: shards here, `finish` there (S1-01, S1-L1 to S1-L4, S1-02 to S1-06)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A judge over HTTP against a real server on loopback that does what servers do to people."""
+"""A judge over HTTP against a real server on loopback that does what servers do to people (S1-36)."""
 
 from __future__ import annotations
 

@@ -16,6 +16,8 @@ from pydantic import TypeAdapter
 from releasecheck.cli import COMMANDS
 from releasecheck.config.nodes import plain
 from releasecheck.config.reading import read_yaml
+from releasecheck.judges.answer import LONGEST_TICKET
+from releasecheck.judges.contract import CONTRACT, MOST_TICKETS, OUTDATED, REFUSED, UNKNOWN
 from releasecheck.model.gate import BUILTIN_METRICS, GateSpec, Stat
 from releasecheck.model.judge import Judge
 from releasecheck.model.scorecard import EXIT_CODES
@@ -106,6 +108,36 @@ def test_judges__name_every_type() -> None:
     for model in get_args(get_args(Judge)[0]):
         for name in get_args(model.model_fields["type"].annotation):
             assert f"type: {name}" in text or f"`{name}`" in text, name
+
+
+def test_judges__describe_every_key() -> None:
+    """S1-24: what a judge of a suite can be told stands on a page."""
+    pages = ("judges.md", "judges-llm.md", "waiting.md", "plugins.md", "configuration.md")
+    text = "".join(map(text_of, pages))
+    for model in get_args(get_args(Judge)[0]):
+        for name, field in model.model_fields.items():
+            key = field.alias or name
+            assert f"`{key}`" in text or re.search(rf"\b{key}: ", text), (model.__name__, key)
+
+
+def test_protocol__has_the_names_and_limits_of_the_code() -> None:
+    """S1-24: a contract that changes, changes its page."""
+    text = text_of("evaluator-protocol.md")
+    contracts = set(re.findall(r"evaluator@\d+", text))
+    assert contracts == {CONTRACT, OUTDATED}
+    assert f"at most {MOST_TICKETS} tickets" in text
+    assert f"1 to {LONGEST_TICKET} characters" in text
+    codes = section("evaluator-protocol.md", "What a failure is called")
+    assert {f"`{code}`" for code in (REFUSED, UNKNOWN)} <= set(re.findall(r"`[a-z_]+`", codes))
+
+
+def test_changelog__names_every_type() -> None:
+    """S1-24: a kind of target or judge that is added is told."""
+    text = (DOCS.parent / "CHANGELOG.md").read_text(encoding="utf-8")
+    for kind in (Judge, Target):
+        for model in get_args(get_args(kind)[0]):
+            for name in get_args(model.model_fields["type"].annotation):
+                assert f"`{name}`" in text, name
 
 
 def test_exit_codes__are_those_of_the_verdicts() -> None:

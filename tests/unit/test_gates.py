@@ -354,7 +354,7 @@ def test_decide__target_failures_count_on_both_sides() -> None:
 
 
 def test_decide__without_a_baseline_nothing_is_compared() -> None:
-    """G-04, B80."""
+    """S1-16, G-04, B80."""
     table = score_table({"exact": [1, 1]})
     refused(one(NO_WORSE, table), "not_comparable", "no baseline")
     refused(one(NO_WORSE, table, rule=BOOTSTRAP), "bootstrap", "nothing was compared")
@@ -717,7 +717,7 @@ def test_case_changes__every_case_is_counted_once(
 
 
 def test_incomplete__names_the_judge_and_the_count() -> None:
-    """S1-43: the sentence of the contract."""
+    """S1-06, S1-43, S1-49: the sentence of the contract."""
     table = score_table(
         {"exact": [1] * 64 + ["failed"] * 12 + ["missing"] * 8, "close": [1] * 83 + ["pending"]}
     )
@@ -808,7 +808,7 @@ def test_decide__removing_evidence_never_makes_a_pass(
     rule: BaselineRule,
     data: st.DataObject,
 ) -> None:
-    """S1-09, G-04, G-08: whatever is taken away, on either side, the outcome is no new `pass`."""
+    """S1-09, S1-16, G-04, G-08: whatever is taken away, on either side, the outcome is no new `pass`."""
 
     def outcome(candidate: ScoreTable, base: Baseline | None) -> Outcome:
         return one(gate, candidate, base, judges=[GATED], mode=mode, rule=rule).outcome

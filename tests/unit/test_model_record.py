@@ -157,7 +157,7 @@ def test_read_record__refuses_a_line_that_lacks_a_field(kind: str, key: str) -> 
 def test_read_record__refuses_what_no_writer_of_ours_writes(
     kind: str, change: dict[str, Any]
 ) -> None:
-    """B59, B61: above all a value beside a state that has none, and a value that is no number."""
+    """S1-08, B59, B61: above all a value beside a state that has none, and a value that is no number."""
     with pytest.raises(CorruptLedger, match=r"^file:7: this line is no ledger record"):
         read_record({**LINES[kind], **change}, "file:7")
 

@@ -178,7 +178,7 @@ def test_result_row__round_trip() -> None:
 
 
 def test_counts__must_add_up() -> None:
-    """B64: planned is the sum over all states, or the scorecard cannot be made."""
+    """S1-07, B64: planned is the sum over all five states, or the scorecard cannot be made."""
     states = {"scored": 1, "not_applicable": 2, "failed": 3, "missing": 4, "pending": 5}
     Counts(cases=15, trials=15, pairs=15, conflicts=0, **states)
     with pytest.raises(ValidationError, match="add up to 15, but 16"):

@@ -177,6 +177,7 @@ def test_plan__is_valid_as_written() -> None:
 
 @pytest.mark.parametrize("name", ["passing", "blocked", "refused", "empty", "waiting"])
 def test_scorecard_and_manifest__are_valid_as_written(name: str) -> None:
+    """S1-21: with what is incomplete and what is waited for."""
     card = getattr(samples, name)().report.scorecard
     document = card.model_dump(mode="json", by_alias=True)
     assert valid("scorecard", document)
@@ -215,6 +216,7 @@ RECORDS: dict[str, AnyRecord] = {
 
 @pytest.mark.parametrize("name", RECORDS)
 def test_results__every_ledger_line_is_valid(name: str) -> None:
+    """S1-07, S1-18, S1-21: shards and `finish` write one model of a score, in five states."""
     line = RECORDS[name].to_json()
     assert valid("results", line)
     assert valid("results", {**line, "added_later": 1})
@@ -236,6 +238,7 @@ def test_results__every_ledger_line_is_valid(name: str) -> None:
     ],
 )
 def test_results__absence_is_never_a_value(name: str, changes: dict[str, Any]) -> None:
+    """S1-08."""
     assert not valid("results", {**RECORDS[name].to_json(), **changes})
 
 
