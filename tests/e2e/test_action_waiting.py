@@ -1,6 +1,6 @@
 """Judges that answer after their shards have ended: waited for in `finish`, or carried on by a re-run.
 
-Contract sections 5 and 7; S1-13, S1-15 to S1-19, C-13, C-36, G-10 to G-15.
+Contract sections 5 and 7; S1-04 to S1-06, S1-09 to S1-11, S1-19, S1-25, S1-44, C-13, C-36, G-02, G-03, G-12, G-13.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def finished(ran: Mapping[str, Ran]) -> tuple[str, str]:
 
 
 def test_finish__waits_for_what_a_judge_owes(site: Site, judge: JudgeServer) -> None:
-    """S1-13: shards end without the scores, and their cases are no reason to run them again."""
+    """S1-02: shards end without the scores, and their cases are no reason to run them again."""
     judge.after = 3  # a shard asks once before it ends, and finish as soon as it begins
     play = site.push()
     ran = play.attempt()
@@ -159,7 +159,7 @@ def test_finish__waits_for_what_a_judge_owes(site: Site, judge: JudgeServer) -> 
 
 
 def test_no_wait__ends_with_5_and_says_until_when(site: Site, judge: JudgeServer) -> None:
-    """G-10, C-13: red, and by no word measured; every surface says what is still to come and until when."""
+    """S1-10, S1-19, G-03, C-13: red, and by no word measured; every surface says what is still to come and until when."""
     base = site.head
     site.repository.git("checkout", "-q", "-b", "topic-7")
     site.change(batch=5)
@@ -193,7 +193,7 @@ def test_no_wait__ends_with_5_and_says_until_when(site: Site, judge: JudgeServer
 
 
 def test_rerun__completes_what_waited(site: Site, judge: JudgeServer) -> None:
-    """S1-15, C-13: only tickets are asked for; the deadline stays, and nothing is answered or judged again."""
+    """S1-11, S1-44, C-13: only tickets are asked for; the deadline stays, and nothing is answered or judged again."""
     play = waiting_run(site, judge, **{"badge-branch": "badges"})
     assert (badge(site)["message"][:19], badge(site)["color"]) == (
         "waiting for scores ",
@@ -226,7 +226,7 @@ def badge(site: Site) -> dict[str, Any]:
 
 @pytest.mark.soak
 def test_rerun__that_waits_again_keeps_the_first_deadline(site: Site, judge: JudgeServer) -> None:
-    """S1-16: a re-run does not give a judge more time."""
+    """S1-04, G-02: a re-run does not give a judge more time."""
     play = waiting_run(site, judge)
     until = card(play)["waiting"][0]["deadline"]
     assert finished(play.rerun("failed")) == ("5", "")
@@ -266,7 +266,7 @@ def test_shard_lost__beside_scores_that_are_owed(site: Site, judge: JudgeServer)
 def test_deadline__passes_while_finish_waits(
     site: Site, judge: JudgeServer, tmp_path: Path
 ) -> None:
-    """G-11, S1-17: what did not come is missing by name and number, and never a pass."""
+    """S1-05, S1-06, S1-09: what did not come is missing by name and number, and never a pass."""
     play = waiting_run(site, judge)
     play.inputs["wait"] = True
     soon = Fate(before={"stage": lambda: deadlines_at(play, utc_now().timestamp() + 6, tmp_path)})
@@ -289,7 +289,7 @@ def overdue(site: Site, judge: JudgeServer, tmp_path: Path, minutes: float) -> P
 def test_overdue__one_last_question_after_a_planned_pause(
     site: Site, judge: JudgeServer, tmp_path: Path
 ) -> None:
-    """S1-18: half an hour late is within the grace of a planned pause, and the score says so."""
+    """C-13, G-02: half an hour late is within the grace of a planned pause, and the score says so."""
     play = overdue(site, judge, tmp_path, 30)
     judge.after = 1
     again = play.rerun("failed")
@@ -301,7 +301,7 @@ def test_overdue__one_last_question_after_a_planned_pause(
 
 @pytest.mark.soak
 def test_overdue__and_still_nothing(site: Site, judge: JudgeServer, tmp_path: Path) -> None:
-    """S1-18, G-11: asked once more, then closed; the run is decided, without a verdict."""
+    """C-13, G-02: asked once more, then closed; the run is decided, without a verdict."""
     play = overdue(site, judge, tmp_path, 30)
     again = play.rerun("failed")
     assert finished(again) == ("2", "blocked_missing"), again["finish"].log
@@ -312,7 +312,7 @@ def test_overdue__and_still_nothing(site: Site, judge: JudgeServer, tmp_path: Pa
 
 @pytest.mark.soak
 def test_overdue__beyond_every_grace(site: Site, judge: JudgeServer, tmp_path: Path) -> None:
-    """S1-18: two hours late nobody is asked any more, whatever is there."""
+    """C-13, G-02: two hours late nobody is asked any more, whatever is there."""
     play = overdue(site, judge, tmp_path, 120)
     judge.after = 1
     again = play.rerun("failed")
@@ -323,7 +323,7 @@ def test_overdue__beyond_every_grace(site: Site, judge: JudgeServer, tmp_path: P
 def test_overdue__a_score_of_after_the_deadline_is_late(
     site: Site, judge: JudgeServer, tmp_path: Path
 ) -> None:
-    """S1-19, G-12: kept, shown and never counted."""
+    """S1-25, G-13: kept, shown and never counted."""
     play = overdue(site, judge, tmp_path, 30)
     made = text_of(utc_now().timestamp())
     judge.after = 1
@@ -337,7 +337,7 @@ def test_overdue__a_score_of_after_the_deadline_is_late(
 def test_overdue__a_shard_that_runs_again_does_not_ask(
     site: Site, judge: JudgeServer, tmp_path: Path
 ) -> None:
-    """G-12: a shard does not see what `finish` fixed, and takes nothing for tickets that may be over."""
+    """S1-25: a shard does not see what `finish` fixed, and takes nothing for tickets that may be over."""
     site.answers.status = {"q1": 503}
     play = site.push(wait=False)
     assert finished(play.attempt()) == ("5", "")
@@ -397,7 +397,7 @@ def test_beat__leaves_it_alone_until_it_is_due(site: Site, judge: JudgeServer) -
 
 
 def test_killed_while_it_waits__what_is_there_is_uploaded(site: Site, judge: JudgeServer) -> None:
-    """C-13, G-13: the finish file has no end, and its deadline holds all the same."""
+    """C-13, G-02: the finish file has no end, and its deadline holds all the same."""
     play = site.push()
     ran = play.attempt(finish=Fate(meanwhile=while_it_waits(judge, signal.SIGKILL)))
     assert finished(ran) == ("4", ""), ran["finish"].log
@@ -414,7 +414,7 @@ def test_killed_while_it_waits__what_is_there_is_uploaded(site: Site, judge: Jud
 
 @pytest.mark.soak
 def test_machine_lost_while_it_waits__begins_anew(site: Site, judge: JudgeServer) -> None:
-    """G-13: nothing was uploaded; the shards' records are enough to go on."""
+    """C-13, G-02: nothing was uploaded; the shards' records are enough to go on."""
     play = site.push()
     lost = Fate(meanwhile=while_it_waits(judge, signal.SIGKILL), lost=True)
     ran = play.attempt(finish=lost)

@@ -169,7 +169,7 @@ def test_workflow__killed_shard_and_one_that_never_uploads(repo: Repository) -> 
 
 @pytest.mark.soak
 def test_workflow__judge_that_answers_after_the_shards(repo: Repository) -> None:
-    """S1-13, S1-15, C-13: finish waits and passes; one that may not ends with 5, and finish alone completes it."""
+    """S1-02, S1-10, C-13: finish waits and passes; one that may not ends with 5, and finish alone completes it."""
     repo.write("cases.jsonl", cases(6))
     with JudgeServer(after=3) as judge:  # asked by the shard, by finish, and once more
         deferring = config(shards=1).replace(
