@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from releasecheck.model.failure import failure
 from releasecheck.model.judge import DeferringJudge
-from releasecheck.model.score import JudgeFailed
+from releasecheck.model.record import ScoreRecord, SentinelRecord
+from releasecheck.model.score import JudgeFailed, Missing
 from releasecheck.pipeline.finish_file import FinishFile
 from releasecheck.pipeline.owing import deadlines_fixed, owed_by
 from releasecheck.pipeline.preflight import preflight
@@ -20,7 +21,7 @@ from releasecheck.pipeline.roots import find_roots
 from releasecheck.pipeline.ruling import rules_for
 from releasecheck.pipeline.tools import open_tools
 from releasecheck.ports import Arrived, Collected, DeferredJudge
-from releasecheck.settle import Owed, Settling, moment_of, text_of
+from releasecheck.settle import LAST_LOOK_S, SKEW_S, Settling, moment_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from releasecheck.pipeline.remaining import Recorded
     from releasecheck.pipeline.world import World
     from releasecheck.ports import Clock, Judge
-    from releasecheck.settle import Ask, Closing, Pause
+    from releasecheck.settle import Ask, Closing, Owed, Pause, Rule
 
 PAUSED: Final = "waiting"
 """How a finish file ends whose settling was paused as planned."""
@@ -201,12 +202,26 @@ class _Rounds:
             return _never(ask)
         try:
             async with asyncio.timeout(left):
-                return await judge.collect(ask.tickets, left)
+                return await self._collect(judge, ask, left)
         except TimeoutError:
             message = f"no answer to a question for {len(ask.tickets)} scores before their deadline"
             return Collected(
                 failure=failure("infra", "collect", "timeout", message, retryable=True)
             )
+
+    async def _collect(self, judge: DeferredJudge, ask: Ask, left: float) -> Collected:
+        """One question; the last chance of a ticket is not used up by "come back in a second"."""
+        clock = self._world.clock
+        until = clock.monotonic() + left
+        while True:
+            found = await judge.collect(ask.tickets, left)
+            if not ask.last or found.scores or found.again_s is None:
+                return found
+            pause = max(found.again_s, LAST_LOOK_S)
+            left = until - clock.monotonic() - pause
+            if left <= 0:
+                return found
+            await clock.sleep(pause)
 
     def _say_once(self, text: str) -> None:
         if text not in self._violations and len(self._violations) < 1000:
@@ -235,16 +250,35 @@ async def settle_quickly(
     """
     clock = Moments(world.clock)
     now = clock.now()
-    over = {key for key, deadline in deadlines_fixed(recorded.merged).items() if deadline <= now}
-    tickets = [one for one in owed if (one.judge, one.ticket) not in over and len(one.owing) == 1]
+    tickets = [one for one in owed if len(one.owing) == 1]
     deferred = _deferred({one.judge: judges[one.judge] for one in tickets if one.judge in judges})
     rules = rules_for(plan, deferred.keys())
-    settling = Settling(rules)
+    fixed = deadlines_fixed(recorded.merged)
     # As if each had been fixed already, so that nothing about deadlines is recorded.
-    far = {(one.judge, one.ticket): now + QUICK_S for one in tickets}
-    for one in settling.begin([one for one in tickets if one.judge in deferred], far, now):
-        record(one)
-    await _Rounds(settling, deferred, _calls(plan), record, world, clock).ask_all()
+    until = {
+        (one.judge, one.ticket): _quick_until(one, rules[one.judge], fixed, now)
+        for one in tickets
+        if one.judge in deferred
+    }
+    still = [one for one in tickets if until.get((one.judge, one.ticket), now) > now]
+    settling = Settling(rules)
+    for first in settling.begin(still, until, now):
+        record(first)
+
+    def record_answer(found: Record) -> None:
+        # Only `finish` may say that a score is late: the deadline it fixes lies after ours.
+        if isinstance(found, ScoreRecord | SentinelRecord) and not isinstance(found.score, Missing):
+            record(found)
+
+    await _Rounds(settling, deferred, _calls(plan), record_answer, world, clock).ask_all()
+
+
+def _quick_until(
+    one: Owed, rule: Rule, fixed: Mapping[tuple[str, str], float], now: float
+) -> float:
+    """Until when a shard may take a score: never longer than `finish` would, in files not seen from here."""
+    sent = min(one.sent_at, now + SKEW_S)
+    return min(fixed.get((one.judge, one.ticket), sent + rule.deadline_s), now + QUICK_S)
 
 
 QUICK_S: Final = 30.0
