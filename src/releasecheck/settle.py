@@ -22,7 +22,7 @@ from releasecheck.model.record import (
 from releasecheck.model.score import JudgeFailed, Missing, NotApplicable, Pending, Scored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from releasecheck.model.failure import Failure
     from releasecheck.model.record import Record, Usage
@@ -202,15 +202,16 @@ class Settling:
         """Tickets of one judge that nothing has come for."""
         return len(self._open.get(judge, ()))
 
-    def asks(self, now: float) -> list[Ask]:
+    def asks(self, now: float, busy: Collection[str] = ()) -> list[Ask]:
         """The questions that are due, the judges' rounds taken for done.
 
         Tickets of one deadline go together, so that a call is bounded by the deadline of all it asks for.
+        Judges that are `busy` still have a round under way.
         """
         due = []
         for judge, state in self._states.items():
             tickets = self._open[judge]
-            if not tickets or state.next_at > now:
+            if not tickets or state.next_at > now or judge in busy:
                 continue
             due += list(self._round(state.rule, tickets, now))
             state.next_at = _after(state.rule.interval_s, tickets, now)
@@ -256,9 +257,11 @@ class Settling:
             state.answered += 1
             yield from _arrived(ask, name, ticket, arrived, now)
 
-    def expire(self, now: float) -> Iterator[Record]:
-        """Close what nobody may answer any more."""
+    def expire(self, now: float, busy: Collection[str] = ()) -> Iterator[Record]:
+        """Close what nobody may answer any more; of `busy` judges once their round is over."""
         for judge, tickets in self._open.items():
+            if judge in busy:
+                continue
             state = self._states[judge]
             over: list[tuple[str, Missing]] = []
             for name, ticket in tickets.items():
@@ -275,12 +278,15 @@ class Settling:
             return "deadline"
         return self.closing if self.closing is not None and ticket.asked else None
 
-    def next_at(self, now: float) -> float | None:
-        """When to come back, at the latest when the next deadline ends; None when nothing is open."""
+    def next_at(self, now: float, busy: Collection[str] = ()) -> float | None:
+        """When to come back, at the latest when the next deadline ends; None when nothing is open.
+
+        Judges that are `busy` say themselves when their round is over.
+        """
         moments = [
             moment
             for judge, tickets in self._open.items()
-            if tickets
+            if tickets and judge not in busy
             for moment in self._moments(self._states[judge], tickets, now)
         ]
         return min(moments) if moments else None

@@ -176,3 +176,26 @@ def test_s1_34__a_question_before_a_shard_ends_is_cancelled(
 def _scored(out: Path) -> int:
     rows = ledger(out / "results") if (out / "results").is_dir() else []
     return [row["state"] for row in rows if row["record"] == "score"].count("scored")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_judge_that_hangs__costs_no_other_one_its_scores(
+    way: Way, tmp_path: Path, program: Program, answers: Answers
+) -> None:
+    """G-12: each judge in its own rhythm, so that what others have is taken while one does not answer."""
+    with JudgeServer(after=3 if way == "run" else 4) as judge, JudgeServer() as hangs:
+        hangs.faults["collect"] = [] if way == "run" else [PENDING] * 2
+        hangs.always["collect"] = HANG
+        suite = deferred_suite(
+            tmp_path / "suite", answers, slow(hangs.url, "hangs"), slow(judge.url, interval="50ms"), cases=3
+        )  # fmt: skip
+        where, argv, _ = commands(way, program, suite)
+        running = program.start(*argv, cwd=where)
+        assert hangs.hanging.wait(30)
+        until(lambda: _scored(where / "out") == 3)
+        assert not hangs.left.is_set()
+        running.signal(signal.SIGINT)
+        done = running.wait(SOON_S)
+    assert done.code == INTERRUPTED, done
+    counts = Settled(done, where / "out").card["counts"]
+    assert (counts["scored"], counts["pending"]) == (3, 3)

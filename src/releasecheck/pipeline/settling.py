@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from releasecheck.model.failure import failure
 from releasecheck.model.judge import DeferringJudge
@@ -24,7 +24,7 @@ from releasecheck.ports import Arrived, Collected, DeferredJudge
 from releasecheck.settle import LAST_LOOK_S, SKEW_S, Settling, moment_of, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from releasecheck.model.plan import Plan
@@ -157,24 +157,55 @@ class _Rounds:
         self._violations: set[str] = set()
 
     async def until_settled(self, wait: Wait) -> bool:
-        """Whether somebody chose not to wait for what is still open."""
+        """Whether somebody chose not to wait for what is still open.
+
+        Each judge has its own rounds, so that one that hangs costs no other one its scores.
+        """
         settling = self._settling
-        while True:
-            await self.ask_all()
-            now = self._clock.now()
-            for record in settling.expire(now):
-                self._record(record)
-            due = settling.next_at(now)
-            if due is None:
-                return False
-            if due > now and not await wait(_waiting(settling, now, due)):
-                return True
+        rounds: dict[str, asyncio.Task[None]] = {}
+        paused = False
+        try:
+            while True:
+                now = self._clock.now()
+                if not paused:
+                    self._begin_rounds(rounds, now)
+                for record in settling.expire(now, rounds.keys()):
+                    self._record(record)
+                due = None if paused else settling.next_at(now, rounds.keys())
+                if due is None and not rounds:
+                    return paused and settling.open > 0
+                paused |= not await self._until_something(wait, due, now, rounds)
+                for judge in [judge for judge, task in rounds.items() if task.done()]:
+                    rounds.pop(judge).result()
+        finally:
+            await _ended(rounds.values())
+
+    def _begin_rounds(self, rounds: dict[str, asyncio.Task[None]], now: float) -> None:
+        asks: dict[str, list[Ask]] = {}
+        for ask in self._settling.asks(now, rounds.keys()):
+            asks.setdefault(ask.judge, []).append(ask)
+        for judge, due in asks.items():
+            rounds[judge] = asyncio.create_task(self._round(due))
+
+    async def _until_something(
+        self, wait: Wait, due: float | None, now: float, rounds: Mapping[str, asyncio.Task[None]]
+    ) -> bool:
+        """Until a round is over or something else is due; False: nobody waits for that."""
+        if due is None:
+            await asyncio.wait(rounds.values(), return_when=asyncio.FIRST_COMPLETED)
+            return True
+        pause = asyncio.ensure_future(wait(_waiting(self._settling, now, due)))
+        try:
+            await asyncio.wait({pause, *rounds.values()}, return_when=asyncio.FIRST_COMPLETED)
+            return pause.result() if pause.done() else True
+        finally:
+            await _ended([pause])
 
     async def ask_all(self) -> None:
         """Every question that is due now."""
-        asks = self._settling.asks(self._clock.now())
-        if not asks:
-            return
+        await self._round(self._settling.asks(self._clock.now()))
+
+    async def _round(self, asks: Sequence[Ask]) -> None:
         try:
             async with asyncio.TaskGroup() as group:
                 for ask in asks:
@@ -311,6 +342,13 @@ def _waiting(settling: Settling, now: float, due: float) -> Waiting:
         for judge, (count, deadline, again) in settling.waiting().items()
     )
     return Waiting(settling.open, due - now, text_of(due), judges)
+
+
+async def _ended(tasks: Collection[asyncio.Future[Any]]) -> None:
+    """Cancel what still runs, and wait until it has ended."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
