@@ -6,9 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from typing_extensions import override
 
 from tests.e2e.suites import Suite, http_suite, ledger, scorecard
-from tests.judgeserver import JudgeServer
+from tests.judgeserver import Fault, JudgeServer, answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -247,6 +248,30 @@ def test_forged__records_are_refused(
     )
     assert done.code == 4, done
     assert (said or "expected a number from 0 to 1") in done.err
+
+
+class OnlySentinelsLater(JudgeServer):
+    """Answers about cases at once, and about sentinels never."""
+
+    @override
+    def on_judge(self, body: bytes) -> Fault:
+        asked, later = json.loads(body), super().on_judge(body)
+        if asked["case"]["id"] in {"good", "bad"}:
+            return later
+        return answer({"score": self.score(asked)})
+
+
+def test_pending__status_says_that_it_waits(
+    tmp_path: Path, program: Program, answers: Answers
+) -> None:
+    """S1-10: a sentinel that is still to come is waited for as a score is."""
+    with OnlySentinelsLater(after=None) as judge:
+        suite = suite_of(tmp_path, answers, judge, shards=1)
+        done = program("run", suite.path, "--no-wait", cwd=suite.folder)
+        assert done.code == 5, done
+    found = program("status", suite.out, "--json", cwd=suite.folder).json()
+    assert (found["state"], found["done"], found["total"]) == ("waiting_for_scores", 4, 4)
+    assert [(one["judge"], one["pending"]) for one in found["waiting"]] == [("grounded", 2)]
 
 
 def test_config__a_sentinel_that_cannot_be_missed_is_refused(

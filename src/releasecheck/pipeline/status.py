@@ -9,7 +9,7 @@ import numpy as np
 
 from releasecheck.gates import incomplete
 from releasecheck.model.table import FAILED, PENDING
-from releasecheck.pipeline.decide import waiting_for
+from releasecheck.pipeline.decide import finality, waiting_for
 from releasecheck.pipeline.finish import is_expired
 from releasecheck.pipeline.folders import ledger_files, open_bundle
 from releasecheck.pipeline.remaining import merge_files
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from releasecheck.canonical import Json
+    from releasecheck.pipeline.decide import Finality
     from releasecheck.pipeline.world import World
 
 
@@ -35,6 +36,7 @@ class RunStatus:
     failed: int
     pending: int
     mendable: int
+    """Pairs, and sentinels, that another attempt could mend."""
     verdict: str | None
     finalized_at: str | None
     missing: tuple[str, ...]
@@ -65,12 +67,12 @@ def status(out: Path, world: World) -> RunStatus:
     finalized_at = manifest.get("finalized_at")
     now = world.clock.now()
     pending = int(np.count_nonzero(table.state == PENDING))
-    mendable = int(np.count_nonzero(table.mendable))
     done = merged.recorded_pairs - pending
+    expired = is_expired(folder, now)
+    over = finality(table, close=False, expired=expired)
     state = "completed"
     if finalized_at is None:
-        expired = is_expired(folder, now)
-        state = _open_state(done, pending, mendable, expired=expired)
+        state = _open_state(done, over, expired=expired)
     return RunStatus(
         run_id=folder.plan.run_id,
         suite=folder.plan.suite,
@@ -79,7 +81,7 @@ def status(out: Path, world: World) -> RunStatus:
         total=table.pairs,
         failed=int(np.count_nonzero(table.state == FAILED)),
         pending=pending,
-        mendable=mendable,
+        mendable=over.mendable,
         verdict=verdict if isinstance(verdict, str) else None,
         finalized_at=finalized_at if isinstance(finalized_at, str) else None,
         missing=tuple(entry.message for entry in incomplete(table, folder.plan)),
@@ -91,11 +93,11 @@ def status(out: Path, world: World) -> RunStatus:
     )
 
 
-def _open_state(done: int, pending: int, mendable: int, *, expired: bool) -> str:
+def _open_state(done: int, over: Finality, *, expired: bool) -> str:
     if expired:
         return "expired"
-    if not done and not pending:
+    if not done and not over.pending:
         return "planned"
-    if not mendable:
+    if not over.mendable:
         return "finalizing"
-    return "waiting_for_scores" if pending == mendable else "running"
+    return "waiting_for_scores" if over.pending == over.mendable else "running"
