@@ -159,7 +159,7 @@ async def run_shard(shard: Shard) -> Tally:
             run.finish()
     except BaseExceptionGroup as errors:
         # One cause is enough to act on; the rest are its echoes in other workers.
-        raise _first(errors) from None
+        raise first_cause(errors) from None
     return run.tally
 
 
@@ -189,7 +189,8 @@ async def run_bulk(shard: Shard, trials: Iterator[Trial]) -> None:
             await run.submit(judge, asks)
 
 
-def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+def first_cause(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first of several errors that one cause had, out of all its groups."""
     error: BaseException = errors
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typing_extensions import override
 
 from releasecheck.cli.calibrate import command
 from releasecheck.errors import ConfigError, EnvironmentMissing, UsageError
+from tests.judgeserver import Fault, JudgeServer, answer
 from tests.openaistub import OpenAiStub, serving, verdict
 from tests.stubs import reply
 
@@ -181,6 +183,49 @@ def test_calibrate__what_does_not_come_in_time_is_missing(
     assert found["scores"]["missing"] == 22
     assert found["agreement"] is None
     assert found["unscored"][0] == {"id": "c0", "state": "missing", "reason": "deadline"}
+
+
+class OneTicket(JudgeServer):
+    """Gives each output the same ticket."""
+
+    @override
+    def on_judge(self, body: bytes) -> Fault:
+        super().on_judge(body)
+        return answer({"state": "pending", "ticket": "the-only-one"}, 202)
+
+
+@pytest.mark.parametrize(
+    ("server", "code", "scored", "part"),
+    [
+        (JudgeServer(after=2), 0, 3, None),
+        (OneTicket(), 2, 0, "each output needs a ticket of its own"),
+    ],
+    ids=["later", "one ticket for all"],
+)
+def test_calibrate__tickets_are_settled_as_in_a_run(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    server: JudgeServer,
+    code: int,
+    scored: int,
+    part: str | None,
+) -> None:
+    with server:
+        arguments = wrote(
+            tmp_path, rows(("a", True), ("b", False), ("c", True)), "http://unused/v1"
+        )
+        config = (
+            "version: 1\nsuite: s\ncases: [{path: none.jsonl}]\n"
+            "target: {id: t, type: command, run: [cat]}\n"
+            f"judges: [{{id: helpful, type: http, url: '{server.url}', interval: 50ms, deadline: 5s, pass_at: 1}}]\n"
+            "gates: [{id: g, metric: helpful, min: 0.5}]\n"
+        )
+        (tmp_path / "r.yaml").write_text(config, encoding="utf-8")
+        assert run([*arguments, "--json"]) == code
+    found = json.loads(capsys.readouterr().out)
+    assert found["scores"]["scored"] == scored
+    assert all(part is not None and part in one["reason"] for one in found["unscored"])
+    assert len(found["unscored"]) == 3 - scored
 
 
 def test_calibrate__a_judge_that_cannot_be_reached_is_exit_4(

@@ -11,26 +11,27 @@ from releasecheck.config import load_suite
 from releasecheck.credentials import redactor_of
 from releasecheck.errors import UsageError
 from releasecheck.model.judge import LimitedJudge
-from releasecheck.model.record import NO_USAGE, Usage
+from releasecheck.model.record import NO_USAGE, ScoreRecord, Usage
 from releasecheck.model.score import JudgeFailed, Missing, NotApplicable, Pending, Scored
+from releasecheck.pipeline.asking import Moments, Rounds, calls_at_once
 from releasecheck.pipeline.choosing import check_variables, judge_of_suite
 from releasecheck.pipeline.ruling import rule_for
 from releasecheck.ports import BulkJudge, DeferredJudge, JudgeAsk, JudgeCase
+from releasecheck.settle import Owed, Pair, Settling
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from releasecheck.config import LoadedSuite
-    from releasecheck.model.failure import Failure
     from releasecheck.model.plan import PlannedJudge
+    from releasecheck.model.record import Record
+    from releasecheck.pipeline.asking import Wait
     from releasecheck.pipeline.labels import Label
     from releasecheck.pipeline.world import World
-    from releasecheck.ports import Clock, Judge
+    from releasecheck.ports import Judge
 
 Answer: TypeAlias = Scored | NotApplicable | JudgeFailed | Missing
-Wait: TypeAlias = "Callable[[float], Awaitable[None]]"
-"""Spends seconds; the core itself never does."""
 _AT_ONCE: Final = 4
 """Outputs judged at once by a judge that does not say."""
 
@@ -82,17 +83,17 @@ async def ask_judge(
             client=client,
         )[spec.id]
         try:
-            asking = _Asking(judge, chosen, world.clock, wait)
+            asking = _Asking(judge, chosen, world, wait)
             return await asking.all(labels)
         finally:
             await judge.aclose()
 
 
 class _Asking:
-    def __init__(self, judge: Judge, chosen: Chosen, clock: Clock, wait: Wait) -> None:
+    def __init__(self, judge: Judge, chosen: Chosen, world: World, wait: Wait) -> None:
         self._judge = judge
         self._chosen = chosen
-        self._clock = clock
+        self._world = world
         self._wait = wait
 
     async def all(self, labels: Sequence[Label]) -> list[Outcome]:
@@ -101,12 +102,18 @@ class _Asking:
         first = (
             await self._bulk(asks) if isinstance(self._judge, BulkJudge) else await self._each(asks)
         )
-        arrived = await self._later([one[0].ticket for one in first if isinstance(one[0], Pending)])
+        open_ = [
+            (ask, one.ticket)
+            for ask, (one, _) in zip(asks, first, strict=True)
+            if isinstance(one, Pending)
+        ]
+        came = await self._later(open_) if open_ else {}
         outcomes: list[Outcome] = []
         for label, (answer, usage) in zip(labels, first, strict=True):
             if isinstance(answer, Pending):
-                came, used = arrived[answer.ticket]
-                outcomes.append(Outcome(label, came, used))
+                ended = came[label.id]
+                assert not isinstance(ended.score, Pending)  # noqa: S101 - such is never recorded
+                outcomes.append(Outcome(label, ended.score, ended.usage))
             else:
                 outcomes.append(Outcome(label, answer, usage))
         return outcomes
@@ -142,50 +149,34 @@ class _Asking:
             tasks = [group.create_task(one(ask)) for ask in asks]
         return [task.result() for task in tasks]
 
-    async def _later(self, tickets: list[str]) -> dict[str, tuple[Answer, Usage]]:
-        """What comes for the tickets until the deadline; what has not come is missing, with why."""
-        rule = rule_for(self._chosen.planned.spec, self._chosen.loaded.suite.settle)
-        until = self._clock.monotonic() + rule.deadline_s
-        found: dict[str, tuple[Answer, Usage]] = {}
-        failed: Failure | None = None
-        waiting = list(dict.fromkeys(tickets))
-        while waiting:
-            pause = rule.interval_s
-            for start in range(0, len(waiting), rule.batch):
-                left = until - self._clock.monotonic()
-                if left <= 0:
-                    break
-                came, failure, again = await self._collect(
-                    waiting[start : start + rule.batch], left
-                )
-                found |= came
-                failed = failure or failed
-                pause = max(pause, again)
-            waiting = [one for one in waiting if one not in found]
-            left = until - self._clock.monotonic()
-            if not waiting or left <= 0:
-                break
-            await self._wait(min(pause, left))
-        return found | {one: (Missing("deadline", failed), NO_USAGE) for one in waiting}
-
-    async def _collect(
-        self, tickets: Sequence[str], left: float
-    ) -> tuple[dict[str, tuple[Answer, Usage]], Failure | None, float]:
-        judge = self._judge
+    async def _later(self, open_: Sequence[tuple[JudgeAsk, str]]) -> dict[str, ScoreRecord]:
+        """What comes for tickets until the deadline, by case; what has not come is missing, with why."""
+        judge, planned = self._judge, self._chosen.planned
         if not isinstance(judge, DeferredJudge):
-            message = f"judge {self._chosen.planned.id} answers later and cannot be asked then"
+            message = f"judge {planned.id} answers later and cannot be asked then"
             raise UsageError(message)
-        try:
-            async with asyncio.timeout(left):
-                found = await judge.collect(tickets, left)
-        except TimeoutError:
-            return {}, None, 0.0
-        scores: dict[str, tuple[Answer, Usage]] = {}
-        for ticket in tickets:
-            one = found.scores.get(ticket)
-            if one is not None and not isinstance(one.answer, Pending):
-                scores[ticket] = one.answer, one.usage
-        return scores, found.failure, found.again_s or 0.0
+        rule = rule_for(planned.spec, self._chosen.loaded.suite.settle)
+        clock = Moments(self._world.clock)
+        now = clock.now()
+        pairs: dict[str, list[Pair]] = {}
+        for ask, ticket in open_:
+            pairs.setdefault(ticket, []).append(Pair(ask.case.id, 0, ask.output_digest))
+        owed = [Owed(planned.id, ticket, tuple(found), now) for ticket, found in pairs.items()]
+        until = {(planned.id, ticket): now + rule.deadline_s for ticket in pairs}
+        came: dict[str, ScoreRecord] = {}
+
+        def take(record: Record) -> None:
+            if isinstance(record, ScoreRecord):
+                came[record.case] = record
+
+        settling = Settling({planned.id: rule})
+        for record in settling.begin(owed, until, now):
+            take(record)
+        rounds = Rounds(
+            settling, {planned.id: judge}, calls_at_once([planned]), take, self._world, clock
+        )
+        await rounds.until_settled(self._wait)
+        return came
 
 
 def used(outcomes: Sequence[Outcome]) -> Mapping[str, float | None]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from releasecheck.engine import Limits, Shard, Spent
 from releasecheck.errors import DigestMismatch, NotResumable, Untrusted
 from releasecheck.ledger.jsonl import JsonlWriter, finish_file_name, stable_file_digest
+from releasecheck.pipeline.asking import no_wait
 from releasecheck.pipeline.baselines import open_baseline
 from releasecheck.pipeline.bundle import (
     Finish,
@@ -28,7 +29,7 @@ from releasecheck.pipeline.preflight import check_approval, preflight
 from releasecheck.pipeline.recording import header_of, run_recording
 from releasecheck.pipeline.remaining import Recorded, merge_files, remaining
 from releasecheck.pipeline.roots import find_roots
-from releasecheck.pipeline.settling import no_wait, settle
+from releasecheck.pipeline.settling import settle
 from releasecheck.pipeline.tools import open_tools
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from releasecheck.model.scorecard import Scorecard
+    from releasecheck.pipeline.asking import Wait
     from releasecheck.pipeline.folders import PlanFolder
-    from releasecheck.pipeline.settling import Wait
     from releasecheck.pipeline.world import World
     from releasecheck.settle import Closing
 

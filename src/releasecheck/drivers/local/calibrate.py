@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from releasecheck.drivers.local.signals import leaving_on_interrupt, stopping_on_signals
+from releasecheck.drivers.local.waiting import waiting_in
 from releasecheck.errors import Interrupted
 from releasecheck.pipeline.calibrating import ask_judge
 from releasecheck.pipeline.calibration import calibration
@@ -30,7 +31,7 @@ async def run_calibration(chosen: Chosen, labels: Sequence[Label], world: World)
     with leaving_on_interrupt():
         try:
             with stopping_on_signals(world.stop, task, world.progress, grace_s=0.0):
-                outcomes = await ask_judge(chosen, labels, world, world.clock.sleep)
+                outcomes = await ask_judge(chosen, labels, world, waiting_in(world, None))
         except asyncio.CancelledError:
             if world.stop.reason != "interrupted":
                 raise

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from releasecheck.drivers.local.signals import leaving_on_interrupt, stopping_on_signals
 from releasecheck.drivers.local.waiting import waiting_in
 from releasecheck.errors import Interrupted
+from releasecheck.pipeline.asking import no_wait
 from releasecheck.pipeline.failing import failure_recorded
 from releasecheck.pipeline.finish import Driving, check_ours, finish
 from releasecheck.pipeline.folders import Bundle, open_plan
 from releasecheck.pipeline.holding import locked
-from releasecheck.pipeline.settling import no_wait
 
 if TYPE_CHECKING:
     from releasecheck.pipeline.finish import FinishRequest, FinishResult

@@ -16,6 +16,7 @@ from releasecheck.drivers.local.signals import leaving_on_interrupt, stopping_on
 from releasecheck.drivers.local.waiting import waiting_in
 from releasecheck.engine import Spent
 from releasecheck.errors import Interrupted, NotResumable, ReleaseCheckError
+from releasecheck.pipeline.asking import no_wait
 from releasecheck.pipeline.execute import ShardDone, ShardRequest, cost_so_far, execute_shard
 from releasecheck.pipeline.failing import failure_recorded
 from releasecheck.pipeline.finish import Driving, FinishRequest, finish, is_expired
@@ -26,7 +27,6 @@ from releasecheck.pipeline.preflight import check_approval, preflight
 from releasecheck.pipeline.remaining import merge_files, open_trials
 from releasecheck.pipeline.replacing import NEW_PLAN, REPLACING, check_replaceable, make_room
 from releasecheck.pipeline.roots import find_roots
-from releasecheck.pipeline.settling import no_wait
 from releasecheck.pipeline.tools import limits_of, open_tools
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from releasecheck.pipeline.settling import Wait, Waiting
+    from releasecheck.pipeline.asking import Wait, Waiting
     from releasecheck.pipeline.world import World
 
 SAY_EVERY_S: Final = 60.0
