@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from releasecheck.judges.answer import ticket_flaw
 from releasecheck.judges.outcome import cannot
-from releasecheck.model.failure import Failure
 from releasecheck.model.record import NO_USAGE, Usage
 from releasecheck.model.score import JudgeFailed, NotApplicable, Pending, Scored
 from releasecheck.ports import Arrived, Collected, Judged
+from releasecheck.transport.plugins import is_failure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,13 +24,13 @@ def checked_judged(found: Any, spec: PluginJudge, *, deferred: bool) -> Judged: 
         return Judged(_violation(spec, f"answered {_kind(found)} where `Judged` is due"))
     wrong = _wrong(found.answer, spec, deferred=deferred) or _wrong_usage(found.usage)
     if wrong is None:
-        return found._replace(notes=_notes(found))
+        return found._replace(notes=_notes(found.notes))
     usage = NO_USAGE if _wrong_usage(found.usage) else found.usage
     return Judged(_violation(spec, wrong), usage)
 
 
-def _notes(found: Judged) -> tuple[str, ...]:
-    return tuple(str(note) for note in found.notes)
+def _notes(found: Any) -> tuple[str, ...]:  # noqa: ANN401 - foreign
+    return tuple(str(note) for note in found)
 
 
 def checked_arrived(found: Collected, tickets: Sequence[str], spec: PluginJudge) -> Collected:
@@ -46,7 +47,9 @@ def checked_arrived(found: Collected, tickets: Sequence[str], spec: PluginJudge)
             scores[ticket] = Arrived(_violation(spec, words))
         else:
             scores[ticket] = _checked(arrived, ticket, spec)
-    failed = found.failure if isinstance(found.failure, Failure) else None
+    failed = found.failure
+    if failed is not None and not is_failure(failed):
+        failed = _violation(spec, "gave a failure that no record can hold").failure
     again = found.again_s if _is_amount(found.again_s) else None
     return Collected(scores, failed, again, tuple(strange))
 
@@ -57,8 +60,12 @@ def _checked(arrived: Any, ticket: str, spec: PluginJudge) -> Arrived:  # noqa: 
         wrong = f"changed the ticket {ticket[:60]!r} while it was pending"
     if wrong is None and not isinstance(arrived.made_at, str | None):
         wrong = f"gave the time {_kind(arrived.made_at)}, which is no text"
-    kept: Arrived = arrived
-    return kept if wrong is None else Arrived(_violation(spec, wrong))
+    if wrong is None and not isinstance(arrived.notes, tuple | list):
+        wrong = f"gave the notes {_kind(arrived.notes)}, which is no list"
+    if wrong is not None:
+        return Arrived(_violation(spec, wrong))
+    kept: Arrived = arrived._replace(notes=_notes(arrived.notes))
+    return kept
 
 
 def _wrong(answer: Any, spec: PluginJudge, *, deferred: bool) -> str | None:  # noqa: ANN401 - foreign
@@ -70,10 +77,14 @@ def _wrong(answer: Any, spec: PluginJudge, *, deferred: bool) -> str | None:  # 
         case Pending(ticket):
             if not deferred:
                 return "answered `Pending` and has no `collect` and `purge`"
-            return _wrong_text(ticket, "ticket")
+            flaw = ticket_flaw(ticket)
+            return None if flaw is None else f"answered pending {flaw}"
         case JudgeFailed():
-            inner: Any = answer.failure
-            return None if isinstance(inner, Failure) else "failed without a `Failure`"
+            return (
+                None
+                if is_failure(answer.failure)
+                else "failed without a `Failure` that a record can hold"
+            )
         case _:
             return f"answered {_kind(answer)}, which is no state of a score"
 
@@ -97,9 +108,11 @@ def _wrong_text(text: object, what: str, *, optional: bool = False) -> str | Non
 
 def _wrong_usage(usage: object) -> str | None:
     if not isinstance(usage, Usage) or not (
-        _is_amount(usage.tokens) and _is_amount(usage.cost_usd)
+        _is_amount(usage.cost_usd)
+        and _is_amount(usage.tokens)
+        and isinstance(usage.tokens, int | None)
     ):
-        return "gave a usage that is no `Usage` of amounts from 0"
+        return "gave a usage that is no `Usage` of whole tokens and of a cost from 0"
     return None
 
 

@@ -40,6 +40,13 @@ _EVALUATION_ERRORS: Final = (ArithmeticError, LookupError, RecursionError, TypeE
 """What functions in a JMESPath raise; `JMESPathError` is a ValueError."""
 
 
+_SECRET_TICKET: Final = cannot(
+    "contract_violation",
+    "the ticket holds a secret of this run, and tickets are kept in its records",
+)
+"""A ticket must come back as it was given, so that nothing can be taken out of it."""
+
+
 class WrappedJudge(Judge):
     """A judge as the suite configures it."""
 
@@ -71,7 +78,9 @@ class WrappedJudge(Judge):
 
     def _said(self, judged: Judged) -> Judged:
         shown = self._answer(judged.answer)
-        return judged if shown is judged.answer else judged._replace(answer=shown)
+        if shown is judged.answer and not judged.notes:
+            return judged
+        return judged._replace(answer=shown, notes=self._notes(judged.notes))
 
     def _answer(self, answer: JudgeAnswer) -> JudgeAnswer:
         return self._presentable(negated(answer) if self._negate else answer)
@@ -82,15 +91,21 @@ class WrappedJudge(Judge):
 
     def _presentable(self, answer: JudgeAnswer) -> JudgeAnswer:
         match answer:
-            case Scored(reason=None) | Pending():
+            case Scored(reason=None):
                 return answer
+            case Pending(ticket):
+                return answer if self._redactor.text(ticket) == ticket else _SECRET_TICKET
             case Scored(value, reason):
                 return Scored(value, self._text(reason or ""))
             case NotApplicable(reason):
                 return NotApplicable(self._text(reason))
             case JudgeFailed(failure):
                 message = self._text(failure.message or "", LONGEST_MESSAGE)
-                return JudgeFailed(replace(failure, message=message))
+                code = self._redactor.text(failure.code)
+                return JudgeFailed(replace(failure, code=code, message=message))
+
+    def _notes(self, notes: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(self._text(note, LONGEST_MESSAGE) for note in notes)
 
     def _text(self, text: str, longest: int = LONGEST_REASON) -> str:
         # Redacted before it is cut, or the first half of a secret would be left at the cut.
@@ -113,7 +128,7 @@ class WrappedDeferred(WrappedJudge, DeferredJudge):
             failed = replace(failed, message=self._text(failed.message or "", LONGEST_MESSAGE))
         return Collected(
             {
-                ticket: one._replace(answer=self._answer(one.answer))
+                ticket: one._replace(answer=self._answer(one.answer), notes=self._notes(one.notes))
                 for ticket, one in found.scores.items()
             },
             failed,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -11,17 +12,17 @@ from typing_extensions import override
 
 from releasecheck.canonical import JsonProblem
 from releasecheck.errors import ConfigError, Problem
-from releasecheck.model.failure import Failure
 from releasecheck.model.record import NO_USAGE, Usage
 from releasecheck.ports import Answered, TargetFailed
 from releasecheck.references import resolve
 from releasecheck.targets.answer import AnswerReader
 from releasecheck.targets.ask import Asker, Attempt, Got, Lost
 from releasecheck.transport.classify import Kind, Trouble
-from releasecheck.transport.plugins import BROKEN, TARGETS, described, load
+from releasecheck.transport.plugins import BROKEN, TARGETS, described, is_failure, load
 from releasecheck.transport.reading import json_problem, read_json, trace_id
 
 if TYPE_CHECKING:
+    from releasecheck.model.failure import Failure
     from releasecheck.model.target import PluginTarget
     from releasecheck.ports import TargetCall
     from releasecheck.transport.classify import Classifier
@@ -69,7 +70,7 @@ class PluginAsker(Asker):
                 return Lost(self.classify.trouble(Kind(None, "timeout", retryable=True), message))
             return Lost(self._broken(f"raised {described(error)}"))
         match found:
-            case TargetFailed(failed, usage) if isinstance(failed, Failure):
+            case TargetFailed(failed, usage) if is_failure(failed):
                 return Lost(self._failed(failed), _usage(usage))
             case Answered():
                 return self._read(found)
@@ -115,9 +116,11 @@ def _usage(found: Any) -> Usage:  # noqa: ANN401 - of foreign code
     """What was said, where it is amounts; costs that make no sense are not said."""
     if not isinstance(found, Usage) or found == NO_USAGE:
         return NO_USAGE
-    amounts: tuple[Any, ...] = (found.tokens, found.cost_usd)
-    sane = all(
-        one is None or (isinstance(one, int | float) and not isinstance(one, bool) and one >= 0)
-        for one in amounts
-    )
+    tokens: Any = found.tokens
+    cost: Any = found.cost_usd
+    sane = (tokens is None or _is(tokens, int)) and (cost is None or _is(cost, int | float))
     return found if sane else NO_USAGE
+
+
+def _is(amount: Any, kind: Any) -> bool:  # noqa: ANN401
+    return isinstance(amount, kind) and not isinstance(amount, bool) and 0 <= amount < math.inf

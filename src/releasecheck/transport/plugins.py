@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from releasecheck.canonical import digest, digest_bytes
 from releasecheck.errors import ConfigError, Problem
+from releasecheck.model.failure import Failure
 from releasecheck.model.nearest import listing, nearest
 
 if TYPE_CHECKING:
@@ -88,6 +89,16 @@ def plugin_files(group: str, name: str) -> dict[str, str]:
     dist = point.dist
     where = "unknown distribution" if dist is None else f"{dist.name} {dist.version}"
     return {f"plug-in {name}: {where}": digest({"value": point.value, "files": made})}
+
+
+def is_failure(found: Any) -> bool:  # noqa: ANN401 - foreign
+    """Whether this is a `Failure` that is read back from a record as it was written."""
+    if not isinstance(found, Failure):
+        return False
+    try:
+        return Failure.from_json(found.to_json()) == found
+    except (KeyError, TypeError, ValueError):
+        return False
 
 
 def _find(group: str, name: str) -> EntryPoint | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from releasecheck.judges.plugin import Held, HeldBulk, HeldDeferred
-from releasecheck.model.failure import failure
+from releasecheck.model.failure import Failure, failure
 from releasecheck.model.judge import PluginJudge
 from releasecheck.model.record import Usage
 from releasecheck.model.score import JudgeFailed, NotApplicable, Pending, Scored
@@ -52,6 +53,11 @@ def judged(says: Any, *, later: bool = False, **settings: Any) -> Judged:
     return asyncio.run(kind(Plugin(says), spec(**settings)).judge(ask("x")))
 
 
+def unreadable(**wrong: Any) -> Failure:
+    """A failure that could be written to a record, and never read back."""
+    return replace(failure("judge", "judge", "down", "it is down"), **wrong)
+
+
 def unchecked(value: Any) -> Scored:
     """A score that went around its own check."""
     found = object.__new__(Scored)
@@ -78,7 +84,13 @@ def unchecked(value: Any) -> Scored:
         (Judged(Scored(1.0, 5)), WRONG),  # type: ignore[arg-type]
         (Judged(NotApplicable(" ")), WRONG),
         (Judged(JudgeFailed("broken")), WRONG),  # type: ignore[arg-type]
+        (Judged(JudgeFailed(unreadable(cls="nope"))), WRONG),
+        (Judged(JudgeFailed(unreadable(stage="moon"))), WRONG),
+        (Judged(JudgeFailed(unreadable(code=5))), WRONG),
+        (Judged(JudgeFailed(unreadable(retryable="yes"))), WRONG),
+        (Judged(JudgeFailed(unreadable(message=5))), WRONG),
         (Judged(Scored(1.0), Usage(-1)), WRONG),
+        (Judged(Scored(1.0), Usage(1.5)), WRONG),  # type: ignore[arg-type]
         (Judged(Scored(1.0), {"tokens": 3}), WRONG),  # type: ignore[arg-type]
         (Judged(Scored(2.0)), WRONG),
         (Judged(Scored(1.0), notes=5), WRONG),  # type: ignore[arg-type]
@@ -94,7 +106,7 @@ def test_judge__what_is_no_answer_is_a_violation(says: Any, expected: float | st
         assert reason(found).startswith("plug-in 'p' ")
 
 
-@pytest.mark.parametrize("ticket", ["", " ", 5])
+@pytest.mark.parametrize("ticket", ["", " ", 5, "t" * 5000, "t\ud800"])
 def test_judge__pending_needs_a_ticket(ticket: Any) -> None:
     """S1-38."""
     assert said(judged(Judged(Pending(ticket)), later=True).answer) == WRONG
@@ -156,6 +168,21 @@ def test_collect__each_answer_is_checked_by_itself() -> None:
 )
 def test_collect__what_is_no_answer_is_a_violation(arrived: Any) -> None:
     assert said(collected(Collected({"t1": arrived})).scores["t1"].answer) == WRONG
+
+
+@pytest.mark.parametrize("wrong", [{"cls": "nope"}, {"message": 5}, {"retryable": None}])
+def test_collect__a_failure_that_no_record_can_hold_is_one_of_ours(wrong: Any) -> None:
+    """S1-32: what else came is kept."""
+    found = collected(Collected({"t1": Arrived(Scored(1.0))}, unreadable(**wrong)))
+    assert found.scores["t1"].answer == Scored(1.0)
+    assert found.failure is not None
+    assert found.failure.code == WRONG
+    assert Failure.from_json(found.failure.to_json()) == found.failure
+
+
+def test_collect__notes_are_texts() -> None:
+    found = collected(Collected({"t1": Arrived(Scored(1.0), notes=(5, None))}))  # type: ignore[arg-type]
+    assert found.scores["t1"].notes == ("5", "None")
 
 
 def test_collect__pending_again_stays_pending() -> None:

@@ -199,6 +199,25 @@ def test_reasons__a_secret_at_the_cut__leaves_no_half() -> None:
         assert "s3cr" not in reason(asyncio.run(judge.judge(ask("out"))).answer)
 
 
+def test_secrets__are_in_no_ticket_note_or_code() -> None:
+    """All of them are kept in records, and a ticket must come back as it was given."""
+    redactor = Redactor({"KEY": "s3cr3t-value-of-a-key"})
+
+    class Noting(Scripted):
+        @override
+        async def judge(self, ask: JudgeAsk) -> Judged:
+            return Judged(self._found, notes=("model=s3cr3t-value-of-a-key",))
+
+    for found in (Pending("t-s3cr3t-value-of-a-key"), cannot("s3cr3t-value-of-a-key", "no")):
+        judged = asyncio.run(wrapped(Noting(found), redactor).judge(ask("out")))
+        assert isinstance(judged.answer, JudgeFailed)
+        assert "s3cr3t" not in str(judged)
+        assert judged.notes == ("model=[redacted:KEY]",)
+    assert asyncio.run(
+        wrapped(Scripted(Pending("t")), redactor).judge(ask("out"))
+    ).answer == Pending("t")
+
+
 def test_aclose__reaches_the_judge() -> None:
     inner = Scripted(Scored(1.0))
     asyncio.run(wrapped(inner).aclose())
