@@ -42,7 +42,7 @@ def unproven(judge: str, table: ScoreTable) -> str | None:
         first = missed[0]
         got = "no score" if first.value is None else plain(first.value)
         return (
-            f"judge {judge} missed {_sentinels(len(missed), len(seen))}, answers whose score is known: "
+            f"judge {judge} missed {count_of(len(missed), len(seen), 'sentinel')}, answers whose score is known: "
             f"{names(tuple(dict.fromkeys(_of(seen, held=False))))} ({first.sentinel} got {got} in shard "
             f"{first.shard}); none of its scores can be trusted"
         )
@@ -51,7 +51,7 @@ def unproven(judge: str, table: ScoreTable) -> str | None:
         first = unscored[0]
         why = f": {first.said}" if first.said else ""
         return (
-            f"{_sentinels(len(unscored), len(seen))} of judge {judge}, answers whose score is known, "
+            f"{count_of(len(unscored), len(seen), 'sentinel')} of judge {judge}, answers whose score is known, "
             f"{'has' if len(unscored) == 1 else 'have'} no score ({first.sentinel} in shard {first.shard}{why})"
         )
     return None
@@ -59,7 +59,3 @@ def unproven(judge: str, table: ScoreTable) -> str | None:
 
 def _of(seen: list[SentinelSeen], *, held: bool) -> list[str]:
     return [one.sentinel for one in seen if one.held is held]
-
-
-def _sentinels(some: int, of: int) -> str:
-    return count_of(some, of).replace("cases", "sentinels").replace("case", "sentinel")

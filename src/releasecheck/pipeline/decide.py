@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -39,6 +40,7 @@ from releasecheck.model.table import (
 from releasecheck.pipeline.noticing import policy_notices
 from releasecheck.pipeline.owing import deadlines_fixed
 from releasecheck.pipeline.ruling import rule_of
+from releasecheck.scorecard.numbers import count
 from releasecheck.settle import moment_of, text_of
 from releasecheck.stats import names
 
@@ -163,9 +165,9 @@ _HEADLINES = {
 def _why_waiting(table: ScoreTable, waiting: Sequence[Waiting]) -> Iterator[str]:
     pending = _count(table, PENDING)
     sentinels = sum(one.state == PENDING for one in table.sentinels)
-    what = f"{pending} score{'' if pending == 1 else 's'}"
+    what = count(pending, "score")
     if sentinels:
-        what += f" and {sentinels} sentinel{'' if sentinels == 1 else 's'}"
+        what += f" and {count(sentinels, 'sentinel')}"
     yield f"waiting: {what} still to come"
     for one in waiting:
         until = "its deadline is not fixed yet" if one.deadline is None else f"until {one.deadline}"
@@ -174,8 +176,8 @@ def _why_waiting(table: ScoreTable, waiting: Sequence[Waiting]) -> Iterator[str]
 
 
 def _why_given_up(merged: Merged) -> Iterator[str]:
-    for (judge, reason), count in merged.given_up.items():
-        yield f"{judge}: {count} score{'' if count == 1 else 's'} {GIVEN_UP[reason]} ({reason})"
+    for (judge, reason), number in merged.given_up.items():
+        yield f"{judge}: {count(number, 'score')} {GIVEN_UP[reason]} ({reason})"
 
 
 def _reasons(
@@ -229,8 +231,8 @@ def _why_incomplete(plan: Plan, merged: Merged) -> list[str]:
 
 def _incomplete(plan: Plan, merged: Merged) -> tuple[Incomplete, ...]:
     given_up: dict[str, dict[str, int]] = {}
-    for (judge, reason), count in merged.given_up.items():
-        given_up.setdefault(judge, {})[reason] = count
+    for (judge, reason), number in merged.given_up.items():
+        given_up.setdefault(judge, {})[reason] = number
     return tuple(
         one.model_copy(update={"given_up": given_up.get(one.judge, {})})
         for one in incomplete(merged.table, plan)
@@ -315,8 +317,6 @@ def _costs(merged: Merged) -> Costs:
 
 def _sum(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float | None:
     """The sum of what was said, None when nobody said anything."""
-    import math
-
     said = values[~np.isnan(values)]
     return math.fsum(said.tolist()) if said.size else None
 
@@ -349,13 +349,12 @@ def _notices(plan: Plan, merged: Merged) -> tuple[str, ...]:
         )
     if merged.resumed:
         found.append(
-            f"{merged.resumed} score{'' if merged.resumed == 1 else 's'} came after the deadline and count, "
+            f"{count(merged.resumed, 'score')} came after the deadline and count, "
             "since the waiting had been interrupted (resumed_after_deadline)"
         )
     if merged.late:
         found.append(
-            f"{len(merged.late)} score{'' if len(merged.late) == 1 else 's'} came too late: kept in the "
-            "ledger, never counted"
+            f"{count(len(merged.late), 'score')} came too late: kept in the ledger, never counted"
         )
     if plan.mode != "full":
         found.append(
@@ -376,9 +375,9 @@ def _notices(plan: Plan, merged: Merged) -> tuple[str, ...]:
 
 def _conflicts(merged: Merged) -> str:
     """`1 measurement contradicts an earlier one ('exact of c3'); the first counts`."""
-    count = len(merged.conflicts)
+    number = len(merged.conflicts)
     what = "measurement contradicts an earlier one"
-    if count > 1:
+    if number > 1:
         what = "measurements contradict earlier ones"
     found = names([f"{conflict.judge} of {conflict.case}" for conflict in merged.conflicts])
-    return f"{count} {what} ({found}); the first counts"
+    return f"{number} {what} ({found}); the first counts"

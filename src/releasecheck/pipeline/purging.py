@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from releasecheck.canonical import parse_own
 from releasecheck.errors import NotResumable, UsageError
+from releasecheck.judges.contract import MOST_TICKETS
 from releasecheck.ledger.jsonl import purge_file
 from releasecheck.model.judge import DeferringJudge
 from releasecheck.pipeline.bundle import complete_badge, read_decision, reports_of
@@ -35,9 +37,6 @@ if TYPE_CHECKING:
     from releasecheck.pipeline.world import World
     from releasecheck.ports import Judge
     from releasecheck.transport.client import RunClient
-
-BATCH: Final = 50
-"""Tickets in one request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +161,6 @@ def _render_anew(run: Purgeable, world: World) -> None:
 
 
 def _baseline_holds_outputs(folder: PlanFolder) -> bool:
-    from releasecheck.canonical import parse_own
-
     path = folder.path / "baseline" / "results.jsonl"
     if not path.is_file():
         return False
@@ -228,8 +225,8 @@ async def _purged(
 ) -> JudgePurged:
     deleted = unsupported = 0
     said = ""
-    for start in range(0, len(tickets), BATCH):
-        batch = tickets[start : start + BATCH]
+    for start in range(0, len(tickets), MOST_TICKETS):
+        batch = tickets[start : start + MOST_TICKETS]
         try:
             async with asyncio.timeout(within_s):
                 answer = await judge.purge(batch, within_s)

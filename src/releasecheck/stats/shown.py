@@ -62,9 +62,9 @@ def names(ids: Sequence[str]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def count_of(count: int, total: int) -> str:
+def count_of(count: int, total: int, noun: str = "case") -> str:
     """`3 of 84 cases`."""
-    return f"{count} of {total} case{'' if total == 1 else 's'}"
+    return f"{count} of {total} {noun}{'' if total == 1 else 's'}"
 
 
 def _rounded(number: Fraction, digits: int) -> Decimal:

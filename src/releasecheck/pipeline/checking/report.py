@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from releasecheck.scorecard.numbers import count
+
 if TYPE_CHECKING:
     from releasecheck.canonical import Json
 
@@ -61,14 +63,10 @@ class Checked:
             return f"{self.judge} could not be reached: nothing is known about {self.contract}"
         counts = self.counts
         if counts["failed"]:
-            return (
-                f"{self.judge} breaks {self.contract}: {_count(counts['failed'], 'probe')} failed"
-            )
+            return f"{self.judge} breaks {self.contract}: {count(counts['failed'], 'probe')} failed"
         if counts["warning"]:
-            return (
-                f"{self.judge} keeps {self.contract}, with {_count(counts['warning'], 'warning')}"
-            )
-        return f"{self.judge} keeps {self.contract}: {_count(counts['ok'], 'probe')} held"
+            return f"{self.judge} keeps {self.contract}, with {count(counts['warning'], 'warning')}"
+        return f"{self.judge} keeps {self.contract}: {count(counts['ok'], 'probe')} held"
 
     def to_json(self) -> dict[str, Json]:
         """The report as a document."""
@@ -82,7 +80,3 @@ class Checked:
             "counts": {outcome: self.counts[outcome] for outcome in ORDER},
             "probes": [asdict(probe) for probe in self.probes],
         }
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
