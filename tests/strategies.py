@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 from hypothesis import strategies as st
@@ -35,6 +36,7 @@ AWKWARD_FLOATS = [
 MAX_INTEGER = 2**53 - 1
 
 texts = st.one_of(st.text(), st.sampled_from(AWKWARD_TEXTS))
+moments = st.datetimes(timezones=st.none() | st.just(UTC)).map(datetime.isoformat)
 """Any text a UTF-8 file can hold."""
 floats = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(AWKWARD_FLOATS)
@@ -145,14 +147,14 @@ def score_records(draw: st.DrawFn) -> ScoreRecord:
         ticket=score.ticket if isinstance(score, Pending) else draw(st.none() | texts),
         usage=draw(usages),
         revision=draw(positive),
-        at=draw(texts),
+        at=draw(moments if isinstance(score, Pending) else texts),
     )
 
 
 records: st.SearchStrategy[Record] = st.one_of(
     output_records(),
     score_records(),
-    st.builds(DeadlineRecord, names, st.lists(texts, max_size=3).map(tuple), texts),
+    st.builds(DeadlineRecord, names, st.lists(texts, max_size=3).map(tuple), moments),
     st.builds(
         LateRecord,
         case=names,

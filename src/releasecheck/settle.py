@@ -182,12 +182,14 @@ class Settling:
         now: float,
         grace: float,
     ) -> Iterator[Record]:
+        # No honest file waits longer than a judge has for what it is given at this moment.
+        latest = now + SKEW_S + max(rule.deadline_s, LEAST_S)
         for one in tickets:
             if len(one.owing) > 1:
                 yield from _shared(one, now)
                 continue
             owing = one.owing[0]
-            deadline = deadlines.get((one.judge, one.ticket), fixed)
+            deadline = min(deadlines.get((one.judge, one.ticket), fixed), latest)
             if now >= deadline + grace:
                 yield _closed(one.judge, one.ticket, owing, Missing("interrupted"), now)
                 continue

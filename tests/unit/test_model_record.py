@@ -145,6 +145,8 @@ def test_read_record__refuses_a_line_that_lacks_a_field(kind: str, key: str) -> 
         ("missing", {"value": 0.0}),
         ("not-applicable", {"value": 1.0}),
         ("deadline", {"tickets": "t"}),
+        ("deadline", {"deadline": "tomorrow"}),
+        ("deadline", {"deadline": "9999-12-31T23:59:59-14:00"}),
         ("deadline", {"tickets": [1]}),
         ("deadline", {"tickets": None}),
         ("late", {"value": "1"}),
@@ -168,6 +170,12 @@ def test_read_record__refuses_what_no_writer_of_ours_writes(
 def test_read_record__refuses_what_is_no_line(row: Any) -> None:
     with pytest.raises(CorruptLedger):
         read_record(row, "file:7")
+
+
+def test_read_record__a_ticket_was_given_at_some_time() -> None:
+    """Its deadline is reckoned from there."""
+    with pytest.raises(CorruptLedger, match="`at` is 'today', expected a time"):
+        read_record({**LINES["pending"], "at": "today"}, "here")
 
 
 def test_read_record__asks_for_the_place_only_when_there_is_an_error() -> None:

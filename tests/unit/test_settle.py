@@ -297,6 +297,15 @@ def test_closing__one_last_question_and_then_no_more(reason: Closing) -> None:
     assert (run.score("a"), run.score("b")) == (Scored(1.0), Missing(reason))
 
 
+def test_begin__a_recorded_deadline_is_no_promise_without_end() -> None:
+    """A forged record, or one by a clock that was years ahead, holds up nobody for longer than a new ticket."""
+    run = Waiting(owed("a"), deadlines={("j", "t-a"): NOW + 10**9})
+    (ask,) = run.ask(NOW)
+    assert ask.deadline == NOW + SKEW_S + 300
+    run.expire(NOW + SKEW_S + 300)
+    assert run.score("a") == Missing("deadline")
+
+
 @pytest.mark.parametrize("again_s", [400.0, 1e12, 1e300])
 def test_fold__a_judge_is_left_alone_until_the_last_deadline_at_most(again_s: float) -> None:
     """A number of seconds that no calendar holds is no moment to come back."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from releasecheck.canonical import MAX_INTEGER, dump_line, json_text
@@ -403,6 +404,18 @@ def _texts(row: Mapping[str, Any], key: str) -> tuple[str, ...]:
     return tuple(values)
 
 
+def _moment(row: Mapping[str, Any], key: str) -> str:
+    """A time that is reckoned with, so that it must be one."""
+    text = _text(row, key)
+    try:
+        moment = datetime.fromisoformat(text)
+        (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        message = f"`{key}` is {text[:40]!r}, expected a time"
+        raise ValueError(message) from None
+    return text
+
+
 def _ticket(row: Mapping[str, Any]) -> str:
     if not _text(row, "ticket"):
         message = "a pending score has an empty ticket"
@@ -520,35 +533,37 @@ def _read_state(row: Mapping[str, Any]) -> Score:
 
 
 def _read_score(row: Mapping[str, Any]) -> ScoreRecord:
+    score = _read_state(row)
     return ScoreRecord(
         case=_text(row, "case"),
         trial=_whole(row, "trial", 0),
         judge=_text(row, "judge"),
         output_digest=_text(row, "output_digest"),
-        score=_read_state(row),
+        score=score,
         ticket=_optional_text(row, "ticket"),
         usage=_usage(row),
         revision=_whole(row, "revision", 1),
-        at=_text(row, "at"),
+        at=_moment(row, "at") if isinstance(score, Pending) else _text(row, "at"),
         notes=_texts(row, "notes") if "notes" in row else (),
     )
 
 
 def _read_sentinel(row: Mapping[str, Any]) -> SentinelRecord:
+    score = _read_state(row)
     return SentinelRecord(
         judge=_text(row, "judge"),
         sentinel=_text(row, "sentinel"),
         shard=_whole(row, "shard", 0),
         digest=_text(row, "digest"),
-        score=_read_state(row),
+        score=score,
         ticket=_optional_text(row, "ticket"),
         usage=_usage(row),
-        at=_text(row, "at"),
+        at=_moment(row, "at") if isinstance(score, Pending) else _text(row, "at"),
     )
 
 
 def _read_deadline(row: Mapping[str, Any]) -> DeadlineRecord:
-    return DeadlineRecord(_text(row, "judge"), _texts(row, "tickets"), _text(row, "deadline"))
+    return DeadlineRecord(_text(row, "judge"), _texts(row, "tickets"), _moment(row, "deadline"))
 
 
 def _read_late(row: Mapping[str, Any]) -> LateRecord:
