@@ -98,6 +98,8 @@ def test_plugins__the_package_of_the_page_works(site: Path, tmp_path: Path) -> N
         (place.folder / "out/results/shard-0000.attempt-1.jsonl").read_text().splitlines()[0]
     )
     assert list(header["code"]["files"]) == ["plug-in shout: brief-checks 1.0.0"]
+    target = place.document("out/plan/plan.json")["target_plugin"]
+    assert (target["contract"], target["files"]) == ("target@1", header["code"]["files"])
     assert place("verify", "out").returncode == 0
 
 
@@ -162,6 +164,31 @@ def test_plugins__another_one_than_planned_is_refused(site: Path, tmp_path: Path
     assert place(*shard).returncode == 0
     whole = place("finish", "--plan", "plan", "--results", "results", "--out", "out")
     assert whole.returncode == 0, whole
+
+
+@pytest.mark.parametrize("change", ["code", "version"])
+def test_plugins__a_target_that_changed_since_the_plan_is_said(
+    site: Path, tmp_path: Path, change: str
+) -> None:
+    """Issue 4, plug-ins: the plan knows what it was made for, and such a run is never promoted."""
+    place = Place(tmp_path / "suite", site)
+    place.write(
+        "{id: brief, type: plugin, plugin: brief, options: {words: 3}, pass_at: 1, scale: [0, 1]}",
+        "{id: brief, type: contains, value: W}",
+    )
+    assert place("plan", "releasecheck.yaml", "--out", "plan").returncode == 0
+    module, metadata = site / "brief_checks.py", next(site.glob("*.dist-info")) / "METADATA"
+    path, old, new = (
+        (module, "class Shout:", "class Shout:  # louder")
+        if change == "code"
+        else (metadata, "Version: 1.0.0", "Version: 1.0.1")
+    )
+    path.write_text(path.read_text("utf-8").replace(old, new), "utf-8")
+    shard = place("shard", "--plan", "plan", "--index", "0", "--out", "results")
+    assert shard.returncode == 0, shard
+    place("finish", "--plan", "plan", "--results", "results", "--out", "out")
+    assert place.document("out/scorecard.json")["code_changed"] == ["plug-in shout"]
+    assert place("verify", "out").returncode == 0
 
 
 def test_plugins__one_that_is_gone_is_named(site: Path, tmp_path: Path) -> None:

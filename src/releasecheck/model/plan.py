@@ -35,6 +35,15 @@ class PlannedJudge(Document):
         return self.spec.id
 
 
+class TargetPlugin(Document):
+    """What a target is made of that an installed package offers."""
+
+    contract: str
+    """`target@1`."""
+    files: dict[str, Digest]
+    """Its distribution with the version, and one digest over its Python files."""
+
+
 class Shard(Document):
     """A slice of the execution."""
 
@@ -113,6 +122,8 @@ class Plan(Document):
     batch: int
     target: Target
     target_digest: Digest
+    target_plugin: TargetPlugin | None = None
+    """None for every other kind of target. Its code may change from run to run, but not during one."""
     judges: Annotated[tuple[PlannedJudge, ...], FromList]
     gates: Annotated[tuple[GateSpec, ...], FromList]
     settle: Settle

@@ -332,11 +332,15 @@ def _code_changed(plan: Plan, merged: Merged) -> tuple[str, ...]:
         commits.add(plan.git.commit)
     commits.discard(None)
     changed = ["the commit"] if len(commits) > 1 else []
-    digests: dict[str, set[str]] = {}
-    for seen in merged.files:
-        for name, found in seen.code.files:
-            digests.setdefault(name, set()).add(found)
-    return (*changed, *sorted(name for name, found in digests.items() if len(found) > 1))
+    recorded = [part for seen in merged.files for part in seen.code.files]
+    if plan.target_plugin is not None:
+        recorded += plan.target_plugin.files.items()
+    versions: dict[str, set[tuple[str, str]]] = {}
+    for name, found in recorded:
+        # `plug-in shout: brief-checks 1.0.0`: another version of a package has another name.
+        part = name.partition(": ")[0] if name.startswith("plug-in ") else name
+        versions.setdefault(part, set()).add((name, found))
+    return (*changed, *sorted(part for part, found in versions.items() if len(found) > 1))
 
 
 def _notices(plan: Plan, merged: Merged) -> tuple[str, ...]:

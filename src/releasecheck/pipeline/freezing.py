@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Literal
 
 from releasecheck.config import check_cases, load_cases
 from releasecheck.errors import ConfigError, Problem, UsageError
-from releasecheck.model.plan import GitState, Root
+from releasecheck.model.plan import GitState, Root, TargetPlugin
 from releasecheck.model.policy import Policy
+from releasecheck.model.target import PluginTarget
 from releasecheck.pipeline.adopting import read_adopted
 from releasecheck.pipeline.baselines import has_baseline, read_whole_baseline
 from releasecheck.pipeline.files import write_whole
@@ -130,6 +131,7 @@ def make_plan(
         root=_root(source.loaded.path, world.cwd, placed_at or out),
         policy_root=_policy_root(source.loaded, world.cwd, placed_at or out),
         adopted=None if source.adopted is None else source.adopted.identity,
+        target_plugin=_target_plugin(source),
         seed=request.seed,
         baseline=None if baseline is None else baseline.pin(_why(request, source.loaded)),
         git=request.git,
@@ -160,6 +162,15 @@ def plan_judges(loaded: LoadedSuite) -> list[PlannedJudge]:
     return [
         judge_identity(spec, judge_files(spec, loaded.policy_root)) for spec in loaded.suite.judges
     ]
+
+
+def _target_plugin(source: _Source) -> TargetPlugin | None:
+    target = source.loaded.suite.target
+    if source.adopted is not None or not isinstance(target, PluginTarget):
+        return None
+    from releasecheck.transport.plugins import CONTRACTS, TARGETS, plugin_files
+
+    return TargetPlugin(contract=CONTRACTS[TARGETS], files=plugin_files(TARGETS, target.plugin))
 
 
 def _changed(request: PlanRequest, cases: tuple[Case, ...]) -> Changed | None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from releasecheck.canonical import Json
     from releasecheck.model.case import Case
-    from releasecheck.model.plan import BaselinePin, GitState, PlannedJudge, Root
+    from releasecheck.model.plan import BaselinePin, GitState, PlannedJudge, Root, TargetPlugin
     from releasecheck.model.policy import Adopted, Policy
     from releasecheck.model.suite import Suite
     from releasecheck.plan.select import Selected
@@ -43,6 +43,8 @@ class Circumstances:
     """Where gates, judges and their files are, when they come from another config."""
     adopted: Adopted | None = None
     """The untrusted run whose cases these are: its run id is kept."""
+    target_plugin: TargetPlugin | None = None
+    """What the target is made of, where a package offers it and it is to be asked."""
     seed: int = 0
     """Of the preview's sample and of later resampling."""
     baseline: BaselinePin | None = None
@@ -122,6 +124,7 @@ def freeze(
         "batch": suite.batch,
         "target": suite.target,
         "target_digest": target_identity(suite.target),
+        "target_plugin": circumstances.target_plugin,
         "judges": tuple(judges),
         "gates": suite.gates,
         "settle": suite.settle,
