@@ -23,6 +23,8 @@ REASON_KEYS: Final = ("reasoning", "reason", "explanation")
 """The same for the reason."""
 LONGEST_VERDICT: Final = 200_000
 """Characters of an answer that are read."""
+LONGEST_INTEGER: Final = 400
+"""Characters of one integer; a double has at most 309 digits before the point."""
 _EXPECTED: Final = 'expected one JSON object such as {"reasoning": "...", "score": 1}'
 _THOUGHT: Final = re.compile(r"\A\s*<think(?:ing)?>.*</think(?:ing)?>", re.DOTALL)
 _FENCE: Final = re.compile(r"\s*```[A-Za-z]*\s*(.*?)\s*```\s*", re.DOTALL)
@@ -89,7 +91,9 @@ class _Found(NamedTuple):
 
 def _objects(text: str) -> list[_Found]:
     """Every outermost JSON object in a text, if all that looks like JSON in it is some."""
-    decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_number)
+    decoder = json.JSONDecoder(
+        object_pairs_hook=_unique, parse_constant=_no_number, parse_int=_integer
+    )
     fenced = _FENCE.fullmatch(text)
     _refuse_list(fenced[1] if fenced else text)
     found: list[_Found] = []
@@ -141,6 +145,14 @@ def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
         message = "a key stands in an object twice"
         raise _Doubtful(message)
     return made
+
+
+def _integer(digits: str) -> int:
+    # Python converts no more than some thousand digits, and its error is no JSONDecodeError.
+    if len(digits) > LONGEST_INTEGER:
+        message = f"a number of {len(digits)} digits"
+        raise _Doubtful(message)
+    return int(digits)
 
 
 def _no_number(name: str) -> NoReturn:

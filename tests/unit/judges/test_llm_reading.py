@@ -82,6 +82,8 @@ def test_read__accepts_the_manners_of_models(text: str) -> None:
         '<think>so {"score": 1}</think>',
         '{"a": ' * 5000 + "1" + "}" * 5000,
         '{"score": 1' + "0" * 400 + "}",
+        '{"score": 1' + "0" * 5000 + "}",
+        '{"score": 1, "reasoning": -1' + "0" * 5000 + "}",
         "x" * 200_001,
     ],
 )
