@@ -416,9 +416,10 @@ def test_adopt__forged_scores_of_planned_pairs_count_for_nothing(pair: Pair) -> 
     path = pair.results / "shard-0000.attempt-1.jsonl"
     wrong = next(row for row in lines(path) if row.get("case") == "c2")
     forged = score("c2") | {"output_digest": wrong["output_digest"]}
-    _added(forged, {"record": "deadline", "judge": "x", "tickets": ["t"], "deadline": "never"})(
-        pair
-    )
+    _added(
+        forged,
+        {"record": "deadline", "judge": "x", "tickets": ["t"], "deadline": "2099-01-01T00:00:00Z"},
+    )(pair)
     done = pair.judge(0)
     assert done.code == 0, done
     assert "2 other records were left out" in done.err
