@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from releasecheck.canonical import dump_line
 from releasecheck.errors import UsageError
-from releasecheck.ledger.jsonl import read_line_at
 from releasecheck.model.record import OutputRecord, ScoreRecord, read_record
 from releasecheck.model.score import Scored
 from releasecheck.model.table import ANSWERED, NOT_APPLICABLE, PENDING
 from releasecheck.pipeline.choosing import judge_named
 from releasecheck.pipeline.folders import ledger_files, open_bundle
+from releasecheck.pipeline.lines import Lines
 from releasecheck.pipeline.remaining import merge_files, stored_output
 
 if TYPE_CHECKING:
@@ -49,24 +49,20 @@ def _lines(
     folder: PlanFolder, recorded: Recorded, judge: int, *, everything: bool
 ) -> Iterator[bytes]:
     table = recorded.merged.table
-    files: dict[int, IO[bytes]] = {}
-    try:
+    with Lines(recorded) as lines:
         for at, case in enumerate(folder.in_plan_order()):
             for trial in range(table.trials):
                 state = table.state[at, trial, judge]
                 wanted = state != NOT_APPLICABLE if everything else state == PENDING
                 if wanted and table.target[at, trial] == ANSWERED:
-                    yield dump_line(_line(recorded, case, (at, trial, judge), files))
-    finally:
-        for file in files.values():
-            file.close()
+                    yield dump_line(_line(recorded, case, (at, trial, judge), lines))
 
 
 def _line(
-    recorded: Recorded, case: Case, at: tuple[int, int, int], files: dict[int, IO[bytes]]
+    recorded: Recorded, case: Case, at: tuple[int, int, int], lines: Lines
 ) -> dict[str, Json]:
     table = recorded.merged.table
-    output, output_digest = _output(recorded, at, files)
+    output, output_digest = _output(recorded, at, lines)
     value = float(table.value[at])
     return {
         "id": case.id,
@@ -74,38 +70,31 @@ def _line(
         "judge": table.judges[at[2]],
         "output_digest": output_digest,
         "value": value if math.isfinite(value) else None,
-        "explanation": _reason(recorded, at, files),
+        "explanation": _reason(recorded, at, lines),
         "input": case.input,
         "output": output,
         "expected": case.expected,
     }
 
 
-def _output(
-    recorded: Recorded, at: tuple[int, int, int], files: dict[int, IO[bytes]]
-) -> tuple[Json, str | None]:
+def _output(recorded: Recorded, at: tuple[int, int, int], lines: Lines) -> tuple[Json, str | None]:
     if recorded.merged.stored[at[:2]]:
-        stored = stored_output(recorded, at[0], at[1], files)
+        stored = stored_output(recorded, at[0], at[1], lines)
         return stored.output, stored.digest
     # The answer was not kept: what is left can still be told apart by its digest.
-    found = _record(recorded, recorded.merged.output_at[at[:2]].tolist(), files)
+    found = _record(recorded, recorded.merged.output_at[at[:2]].tolist(), lines)
     assert isinstance(found, OutputRecord)  # noqa: S101 - locators come from the merge
     return None, found.output_digest
 
 
-def _reason(
-    recorded: Recorded, at: tuple[int, int, int], files: dict[int, IO[bytes]]
-) -> str | None:
+def _reason(recorded: Recorded, at: tuple[int, int, int], lines: Lines) -> str | None:
     place = recorded.merged.score_at[at].tolist()
     if place[0] < 0:
         return None
-    found = _record(recorded, place, files)
+    found = _record(recorded, place, lines)
     assert isinstance(found, ScoreRecord)  # noqa: S101 - as above
     return found.score.reason if isinstance(found.score, Scored) else None
 
 
-def _record(recorded: Recorded, place: list[int], files: dict[int, IO[bytes]]) -> object:
-    source, offset = place
-    if source not in files:
-        files[source] = recorded.paths[source].open("rb")
-    return read_record(read_line_at(files[source], offset), recorded.paths[source])
+def _record(recorded: Recorded, place: list[int], lines: Lines) -> object:
+    return read_record(lines.at(place), recorded.paths[place[0]])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
-from releasecheck.ledger.jsonl import read_line_at
 from releasecheck.model.table import PENDING
+from releasecheck.pipeline.lines import Lines
 from releasecheck.settle import Owed, Pair, Shown, moment_of
 
 if TYPE_CHECKING:
@@ -28,20 +28,14 @@ def owed_by(recorded: Recorded) -> Iterator[Owed]:
     places = sorted(
         (*merged.score_at[key].tolist(), key, ticket) for key, ticket in merged.tickets.items()
     )
-    files: dict[int, IO[bytes]] = {}
-    try:
+    with Lines(recorded) as lines:
         for source, offset, (case, trial, judge), ticket in places:
-            if source not in files:
-                files[source] = recorded.paths[source].open("rb")
-            row = read_line_at(files[source], offset)
+            row = lines.at((source, offset))
             pair = Pair(merged.table.cases[case].id, trial, row["output_digest"])
             key = merged.table.judges[judge], ticket
             owing, sent = found.setdefault(key, ([], 0.0))
             owing.append(pair)
             found[key] = owing, max(sent, moment_of(row["at"]))
-    finally:
-        for file in files.values():
-            file.close()
     for one in merged.table.sentinels:
         if one.state == PENDING and one.ticket is not None:
             owing, sent = found.setdefault((one.judge, one.ticket), ([], 0.0))

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from releasecheck.canonical import digest
 from releasecheck.engine import Stored, Trial
 from releasecheck.errors import DigestMismatch
-from releasecheck.ledger.jsonl import read_line_at
 from releasecheck.merge import merge
 from releasecheck.model.table import ANSWERED, PENDING
 from releasecheck.pipeline.folders import open_ledgers
+from releasecheck.pipeline.lines import Lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,19 +44,17 @@ def merge_files(folder: PlanFolder, paths: Sequence[Path]) -> Recorded:
     return Recorded(merged, tuple(paths))
 
 
-def stored_output(recorded: Recorded, case: int, trial: int, files: dict[int, IO[bytes]]) -> Stored:
+def stored_output(recorded: Recorded, case: int, trial: int, lines: Lines) -> Stored:
     """The output on record that counts, its content checked against its digest.
 
     Raises:
         DigestMismatch: the content was changed.
     """
-    source, offset = recorded.merged.output_at[case, trial].tolist()
-    if source not in files:
-        files[source] = recorded.paths[source].open("rb")
-    row = read_line_at(files[source], offset)
+    place = recorded.merged.output_at[case, trial].tolist()
+    row = lines.at(place)
     found = digest(row["output"])
     if found != row["output_digest"]:
-        what = f"{recorded.paths[source]}: the output of case {row['case'][:80]!r}"
+        what = f"{recorded.paths[place[0]]}: the output of case {row['case'][:80]!r}"
         raise DigestMismatch(what, found=found, expected=row["output_digest"])
     return Stored(row["output"], found)
 
@@ -89,9 +87,8 @@ def remaining(
     unanswered: Flags = np.not_equal(recorded.merged.table.target, ANSWERED)
     # As bytes: looking one flag up in an array costs many times more.
     new, open_, trials = unanswered.tobytes(), todo.tobytes(), folder.plan.trials
-    files: dict[int, IO[bytes]] = {}
     given = 0
-    try:
+    with Lines(recorded) as lines:
         for position, case in enumerate(cases):
             batch = position // folder.plan.batch
             for trial in range(trials):
@@ -104,10 +101,7 @@ def remaining(
                 if new[at]:
                     yield Trial(case, trial, batch, None, every)
                 else:
-                    yield _answered_trial(recorded, case, trial, batch, every, files)
-    finally:
-        for file in files.values():
-            file.close()
+                    yield _answered_trial(recorded, case, trial, batch, every, lines)
 
 
 def _answered_trial(
@@ -116,7 +110,7 @@ def _answered_trial(
     trial: int,
     batch: int,
     every: tuple[str, ...],
-    files: dict[int, IO[bytes]],
+    lines: Lines,
 ) -> Trial:
     table = recorded.merged.table
     if not recorded.merged.stored[case.index, trial]:
@@ -124,5 +118,5 @@ def _answered_trial(
         return Trial(case, trial, batch, None, every, output_lost=True)
     todo = table.mendable[case.index, trial] & (table.state[case.index, trial] != PENDING)
     judges = tuple(table.judges[judge] for judge in np.flatnonzero(todo).tolist())
-    stored = stored_output(recorded, case.index, trial, files)
+    stored = stored_output(recorded, case.index, trial, lines)
     return Trial(case, trial, batch, stored, judges)

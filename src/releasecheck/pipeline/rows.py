@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from releasecheck.canonical import digest, dump_line
 from releasecheck.errors import DigestMismatch, Untrusted
-from releasecheck.ledger.jsonl import read_line_at
 from releasecheck.model.judge import value_passes
 from releasecheck.model.record import NO_USAGE, OutputRecord, ScoreRecord, read_record
 from releasecheck.model.results import ResultRow, RowScore
@@ -23,11 +22,11 @@ from releasecheck.model.table import (
     CaseRow,
     ScoreTable,
 )
+from releasecheck.pipeline.lines import Lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from releasecheck.canonical import Json
     from releasecheck.model.judge import Judge
     from releasecheck.pipeline.remaining import Recorded
 
@@ -42,14 +41,10 @@ SHARED_TICKET = (
 def result_rows(recorded: Recorded) -> Iterator[ResultRow]:
     """Every (case, trial) in plan order, texts read from the ledger one at a time."""
     table = recorded.merged.table
-    files: dict[int, IO[bytes]] = {}
-    try:
+    with Lines(recorded) as lines:
         for case in range(len(table.cases)):
             for trial in range(table.trials):
-                yield _row(recorded, case, trial, files)
-    finally:
-        for file in files.values():
-            file.close()
+                yield _row(recorded, case, trial, lines)
 
 
 def results_file(recorded: Recorded) -> Iterator[bytes]:
@@ -58,20 +53,13 @@ def results_file(recorded: Recorded) -> Iterator[bytes]:
         yield dump_line(row.to_json())
 
 
-def _read(recorded: Recorded, place: tuple[int, int], files: dict[int, IO[bytes]]) -> Json:
-    source, offset = place
-    if source not in files:
-        files[source] = recorded.paths[source].open("rb")
-    return read_line_at(files[source], offset)
-
-
-def _row(recorded: Recorded, case: int, trial: int, files: dict[int, IO[bytes]]) -> ResultRow:
+def _row(recorded: Recorded, case: int, trial: int, lines: Lines) -> ResultRow:
     table, merged = recorded.merged.table, recorded.merged
     info = table.cases[case]
     record = None
     if table.target[case, trial] != NO_OUTPUT:
         place = merged.output_at[case, trial].tolist()
-        found = read_record(_read(recorded, place, files), info.id)
+        found = read_record(lines.at(place), info.id)
         assert isinstance(found, OutputRecord)  # noqa: S101 - locators come from the merge
         record = found
         if record.output is not None and digest(record.output) != record.output_digest:
@@ -80,7 +68,7 @@ def _row(recorded: Recorded, case: int, trial: int, files: dict[int, IO[bytes]])
             raise DigestMismatch(what, found=found_digest, expected=recorded_digest)
     scores, passed = {}, {}
     for judge, name in enumerate(table.judges):
-        scores[name] = _cell(recorded, (case, trial, judge), files)
+        scores[name] = _cell(recorded, (case, trial, judge), lines)
         verdict = int(table.passed[case, trial, judge])
         if verdict >= 0:
             passed[name] = bool(verdict)
@@ -100,7 +88,7 @@ def _row(recorded: Recorded, case: int, trial: int, files: dict[int, IO[bytes]])
     )
 
 
-def _cell(recorded: Recorded, at: tuple[int, int, int], files: dict[int, IO[bytes]]) -> RowScore:
+def _cell(recorded: Recorded, at: tuple[int, int, int], lines: Lines) -> RowScore:
     merged = recorded.merged
     state = STATES[merged.table.state[at]]
     place = merged.score_at[at].tolist()
@@ -108,7 +96,7 @@ def _cell(recorded: Recorded, at: tuple[int, int, int], files: dict[int, IO[byte
         return RowScore(state, None, TARGET_FAILED_REASON)
     if place[0] < 0:
         return RowScore(state, None, NOT_EXECUTED)
-    record = read_record(_read(recorded, place, files), "score")
+    record = read_record(lines.at(place), "score")
     assert isinstance(record, ScoreRecord)  # noqa: S101 - locators come from the merge
     match record.score:
         case Scored() | NotApplicable() if merged.table.state[at] == FAILED:
