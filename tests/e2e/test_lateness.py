@@ -22,7 +22,7 @@ from tests.e2e.deferring import (
     shards,
     slow,
 )
-from tests.judgeserver import Fault, JudgeServer, status
+from tests.judgeserver import HANG, Fault, JudgeServer, status
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,3 +104,19 @@ def test_retry_after__of_any_size_ends_at_the_deadline(
         run = settled("run", program, suite)
     assert run.done.code == 2, run.done
     assert set(run.scores("slow").values()) == {MISSING}
+
+
+def test_time_budget__breaks_off_a_question_that_hangs(
+    tmp_path: Path, program: Program, answers: Answers
+) -> None:
+    """S1-26: a job that ends in time has its tickets on record, and somebody else carries on."""
+    with JudgeServer(after=2) as judge:
+        suite = deferred_suite(tmp_path / "suite", answers, slow(judge.url), cases=2, shards=1)
+        there = shards(program, suite)
+        judge.always["collect"] = HANG
+        assert finish(program, there, "--time-budget", "1s").code == 5
+        assert judge.left.wait(5)
+        del judge.always["collect"]
+        run = Settled(finish(program, there, fault=HASTEN), there / "out")
+    assert run.done.code == 0, run.done
+    assert set(run.scores("slow").values()) == {SCORED}

@@ -6,6 +6,7 @@ The core never sleeps between rounds: it says `Waiting`, and is told whether som
 from __future__ import annotations
 
 import asyncio
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -99,8 +100,11 @@ class Rounds:
         record: Callable[[Record], None],
         world: World,
         clock: Moments,
+        until: float | None = None,
     ) -> None:
+        """Take whom to ask; nobody is after `until`, which is monotonic (None: their deadlines alone count)."""
         self._clock = clock
+        self._until = math.inf if until is None else until
         self._settling = settling
         self._judges = judges
         self._places = {judge: asyncio.Semaphore(count) for judge, count in calls.items()}
@@ -119,6 +123,7 @@ class Rounds:
         try:
             while True:
                 now = self._clock.now()
+                paused = paused or self._budget() <= 0
                 if not paused:
                     self._begin_rounds(rounds, now)
                 for record in settling.expire(now, rounds.keys()):
@@ -168,6 +173,8 @@ class Rounds:
     async def _ask(self, ask: Ask) -> None:
         async with self._places[ask.judge]:
             found = await self._answer(ask)
+        if found is None:
+            return
         for violation in found.violations:
             self._say_once(f"judge {ask.judge}: {violation}")
         if found.failure is not None:
@@ -175,7 +182,12 @@ class Rounds:
         for record in self._settling.fold(ask, found, self._clock.now()):
             self._record(record)
 
-    async def _answer(self, ask: Ask) -> Collected:
+    def _budget(self) -> float:
+        """Seconds in which judges may still be asked."""
+        return self._until - self._world.clock.monotonic()
+
+    async def _answer(self, ask: Ask) -> Collected | None:
+        """What it brought; None when there was no time to ask, though its tickets have some."""
         # Only the call is caught: what it brought and cannot be recorded must fail the run (S1-28).
         left = ask.within_s if ask.last else ask.deadline - self._clock.now()
         if left <= 0:
@@ -183,10 +195,15 @@ class Rounds:
         judge = self._judges.get(ask.judge)
         if judge is None:
             return _never(ask)
+        budget = self._budget()
+        if budget <= 0:
+            return None
         try:
-            async with asyncio.timeout(left):
+            async with asyncio.timeout(min(left, budget)):
                 return await self._collect(judge, ask, left)
         except TimeoutError:
+            if budget < left:
+                return None
             message = f"no answer to a question for {len(ask.tickets)} scores before their deadline"
             return Collected(
                 failure=failure("infra", "collect", "timeout", message, retryable=True)

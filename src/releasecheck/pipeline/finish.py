@@ -71,6 +71,8 @@ class Driving:
     """Entered around waiting for judges that answer later, which can be broken off at once."""
     wait: Wait = no_wait
     """How to wait until something is due."""
+    until: float | None = None
+    """Monotonic time after which no judge is asked, and an open question is broken off; None is no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,9 @@ async def finish(
         recorded = gather(folder, recorded, bundle)
         closing = _closing(request, folder, world)
         with driving.while_settling():
-            recorded = await settle(folder, recorded, bundle.results, world, driving.wait, closing)
+            recorded = await settle(
+                folder, recorded, bundle.results, world, driving.wait, closing, driving.until
+            )
     return conclude(folder, recorded, request, world)
 
 

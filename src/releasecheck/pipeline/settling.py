@@ -43,6 +43,7 @@ async def settle(
     world: World,
     wait: Wait,
     closing: Closing | None = None,
+    until: float | None = None,
 ) -> Recorded:
     """Ask for every open ticket until it is answered, its time is over, or nobody waits.
 
@@ -53,6 +54,7 @@ async def settle(
         world: Clock, environment, progress.
         wait: How to wait.
         closing: Why what is open is closed after one question; None waits as was promised.
+        until: Monotonic time after which nobody is asked; None is no limit.
 
     Raises:
         UsageError, ConfigError, EnvironmentMissing: a judge cannot be asked from here; nothing was.
@@ -69,7 +71,13 @@ async def settle(
             settling = Settling(rules_for(plan, judges), closing)
             clock = Moments(world.clock)
             rounds = Rounds(
-                settling, judges_asked, calls_at_once(plan.judges), ledger.append, world, clock
+                settling,
+                judges_asked,
+                calls_at_once(plan.judges),
+                ledger.append,
+                world,
+                clock,
+                until,
             )
             ledger.append_all(
                 settling.begin(

@@ -44,6 +44,7 @@ async def run_finish(
         lambda: stopping_on_signals(world.stop, task, world.progress),
         lambda: stopping_on_signals(world.stop, task, world.progress, grace_s=0.0),
         waiting_in(world, until) if wait else no_wait,
+        until,
     )
     with (
         leaving_on_interrupt(),

@@ -144,7 +144,7 @@ async def _carry_through(
     budget = options.time_budget_s
     until = None if budget is None else world.clock.monotonic() + budget
     wait = waiting_in(world, until) if options.wait else no_wait
-    driving = Driving(while_asking, while_settling, wait)
+    driving = Driving(while_asking, while_settling, wait, until)
     result = None
     try:
         if not is_expired(folder, world.clock.now()):
