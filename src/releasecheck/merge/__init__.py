@@ -77,6 +77,8 @@ class Merged:
     tickets: dict[tuple[int, int, int], str]
     """(case, trial, judge) index -> ticket, for the pairs that are pending."""
     deadlines: tuple[Deadline, ...]
+    last_sent: dict[str, str]
+    """Judge -> when the last case was sent to it, by what shards recorded; whether it answered at once or not."""
     late: tuple[LateRecord, ...]
     """Scores that came after their deadline: evidence, never counted."""
     resumed: int
@@ -127,6 +129,7 @@ def merge(
         judge_usage=usage_of(scores.row, rows.used, table.state.shape),
         tickets=open_tickets(table, rows, scores),
         deadlines=_deadlines(rows),
+        last_sent=rows.sent,
         late=tuple(rows.late),
         resumed=_resumed(rows, scores.row),
         given_up=_given_up(plan, rows, scores.row),

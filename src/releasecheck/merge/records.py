@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from array import array
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from releasecheck.errors import CorruptLedger, ForeignRecord, Untrusted
@@ -111,6 +113,8 @@ class Rows:
     deadlines: list[DeadlineRecord] = field(default_factory=list)
     sentinels: list[SentinelRecord] = field(default_factory=list)
     late: list[LateRecord] = field(default_factory=list)
+    sent: dict[str, str] = field(default_factory=dict)
+    """Judge -> when a shard last recorded a score of it."""
     names: dict[str, int] = field(default_factory=dict)
     """Digests and tickets, interned."""
 
@@ -195,6 +199,8 @@ class Reader:
                     if isinstance(record.score, Scored):
                         self._value(record.score.value, judge, record, source)
                     self._score(record, case, judge, index, offset)
+                    if header.shard is not None:
+                        self._sent(record.judge, record.at)
                     unpurged += isinstance(record.score, Scored) and record.score.reason is not None
                 case SentinelRecord():
                     self._sentinel(record, header, source)
@@ -230,6 +236,14 @@ class Reader:
             )
             raise ForeignRecord(message)
         return index
+
+    def _sent(self, judge: str, at: str) -> None:
+        # As text: every record of ours has its moment in the same form. What is none says nothing.
+        if at <= self.rows.sent.get(judge, ""):
+            return
+        with suppress(ValueError):
+            datetime.fromisoformat(at)
+            self.rows.sent[judge] = at
 
     def _sentinel(self, record: SentinelRecord, header: FileHeader, source: RecordSource) -> None:
         judge = self._judge(record, source)

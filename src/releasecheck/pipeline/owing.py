@@ -41,8 +41,12 @@ def owed_by(recorded: Recorded) -> Iterator[Owed]:
             owing, sent = found.setdefault((one.judge, one.ticket), ([], 0.0))
             owing.append(Shown(one.sentinel, one.shard, one.digest))
             found[one.judge, one.ticket] = owing, max(sent, moment_of(one.at))
+    # Until when a ticket is waited for counts from the last case that its judge was sent at all (S1-04).
+    last = {
+        judge: moment_of(merged.last_sent[judge]) for judge, _ in found if judge in merged.last_sent
+    }
     for (judge, ticket), (owing, sent) in found.items():
-        yield Owed(judge, ticket, tuple(owing), sent)
+        yield Owed(judge, ticket, tuple(owing), max(sent, last.get(judge, sent)))
 
 
 def deadlines_fixed(merged: Merged) -> dict[tuple[str, str], float]:

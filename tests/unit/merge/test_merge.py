@@ -756,3 +756,25 @@ def test_merge__what_came_under_a_ticket_of_several_outputs_is_no_score() -> Non
     assert [state_of(merged, case, 1) for case in range(3)] == ["scored"] * 3
     assert not merged.table.mendable.any()
     assert np.isnan(merged.table.value[:2, 0, 0]).all()
+
+
+def test_last_sent__is_the_latest_of_all_that_shards_recorded() -> None:
+    """S1-04: a judge's deadline counts from its last case, also from one that it answered at once."""
+    frame = make_frame(3, shards=2)
+    waits = score("c0", Pending("t"), at="2026-01-05T09:00:00.000Z")
+    at_once = score("c2", at="2026-01-05T09:03:00.000Z")
+    elsewhere = score("c1", at="2026-01-05T09:02:00.000Z")
+    collected = score("c0", ticket="t", at="2026-01-05T09:09:00.000Z")
+    merged = frame.merge(
+        one(frame, output("c0"), waits, output("c2"), at_once),
+        one(frame, output("c1"), elsewhere, shard=1),
+        one(frame, collected, shard=None),
+    )
+    assert merged.last_sent == {"exact": "2026-01-05T09:03:00.000Z"}
+
+
+def test_last_sent__what_is_no_moment_says_nothing() -> None:
+    frame = make_frame(2)
+    forged = score("c1", at="zzz")
+    merged = frame.merge(one(frame, output("c0"), score("c0"), output("c1"), forged))
+    assert merged.last_sent == {"exact": builders.AT}
