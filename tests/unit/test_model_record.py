@@ -231,6 +231,7 @@ def test_scored__is_finite(number: float) -> None:
         (Usage(0, 0.0), (0, 0.0)),
         (Usage(MAX_INTEGER, 1e9), (MAX_INTEGER, 1e9)),
         (Usage(MAX_INTEGER + 1, math.inf), (None, None)),
+        (Usage(MAX_INTEGER + 1, 1.7e308), (None, None)),
         (Usage(1, math.nan), (1, None)),
     ],
 )

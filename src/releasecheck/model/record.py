@@ -40,11 +40,11 @@ class Usage:
     cost_usd: float | None = None
 
     def to_json(self) -> dict[str, Json]:
-        """`{tokens, cost_usd}`; an amount that no reader of JSON keeps is as good as not said."""
+        """`{tokens, cost_usd}`; an amount that no reader of JSON keeps, or sum holds, is as good as not said."""
         tokens, cost = self.tokens, self.cost_usd
         return {
             "tokens": None if tokens is None or tokens > MAX_INTEGER else tokens,
-            "cost_usd": None if cost is None or not math.isfinite(cost) else cost,
+            "cost_usd": None if cost is None or not cost <= MAX_INTEGER else cost,
         }
 
     def to_text(self) -> str:

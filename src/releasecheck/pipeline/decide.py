@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from releasecheck.canonical import MAX_INTEGER
 from releasecheck.gates import (
     case_changes,
     decide,
@@ -318,11 +319,14 @@ def _costs(merged: Merged) -> Costs:
 def _sum(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float | None:
     """The sum of what was said, None when nobody said anything."""
     said = values[~np.isnan(values)]
-    return math.fsum(said.tolist()) if said.size else None
+    try:
+        return math.fsum(said.tolist()) if said.size else None
+    except OverflowError:
+        return None  # of amounts that no writer of ours would have recorded
 
 
 def _whole(value: float | None) -> int | None:
-    return None if value is None else int(value)
+    return None if value is None or value > MAX_INTEGER else int(value)
 
 
 def _code_changed(plan: Plan, merged: Merged) -> tuple[str, ...]:
