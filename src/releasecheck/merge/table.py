@@ -52,7 +52,7 @@ def score_table(
     value = _take(np.asarray(rows.value, dtype=np.float64), best, np.nan)
     retryable = (_take(np.asarray(rows.flags, dtype=np.int8), best, 0) & RETRYABLE) > 0
     failed = (target == TARGET_FAILED)[:, None]
-    unsure = _of_shared_tickets(rows, best, state)
+    unsure = _of_shared_tickets(plan, rows, best, state)
     state = np.where(failed | unsure, FAILED, state).astype(np.int8)
     value[unsure] = np.nan
     no_record = (best < 0) & ~failed
@@ -76,9 +76,9 @@ def score_table(
 
 
 def _of_shared_tickets(
-    rows: Rows, best: npt.NDArray[np.int64], state: npt.NDArray[np.int8]
+    plan: Plan, rows: Rows, best: npt.NDArray[np.int64], state: npt.NDArray[np.int8]
 ) -> npt.NDArray[np.bool_]:
-    """Measurements that came under a ticket which the judge gave for another output too.
+    """Measurements that came under a ticket which the judge gave for another output or a sentinel too.
 
     Each could be the other one's. Shards that asked before they ended could not know of each other.
     """
@@ -87,6 +87,13 @@ def _of_shared_tickets(
     _, group, counts = np.unique(given[ticket >= 0], return_inverse=True, return_counts=True)
     shared = np.zeros(state.shape, dtype=np.bool_)
     shared[ticket >= 0] = counts[group] > 1
+    index = {judge.id: number for number, judge in enumerate(plan.judges)}
+    of_sentinels = [
+        rows.names[one.ticket] * best.shape[1] + index[one.judge]
+        for one in rows.sentinels
+        if one.ticket in rows.names
+    ]
+    shared |= (ticket >= 0) & np.isin(given, of_sentinels)
     measured: npt.NDArray[np.bool_] = (state == SCORED) | (state == NOT_APPLICABLE)
     return shared & measured
 

@@ -8,11 +8,26 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from releasecheck.canonical import digest
 from releasecheck.errors import CorruptLedger, ForeignRecord, Untrusted
 from releasecheck.merge import Deadline, Merged
-from releasecheck.model.judge import ExactJudge, Judge, PythonJudge, RankJudge, SimilarityJudge
-from releasecheck.model.record import OUTPUT_LOST, FileHeader, Record, Usage
-from releasecheck.model.score import Missing, Pending, Score
+from releasecheck.model.judge import (
+    ExactJudge,
+    Judge,
+    PythonJudge,
+    RankJudge,
+    Sentinel,
+    SimilarityJudge,
+)
+from releasecheck.model.record import (
+    NO_USAGE,
+    OUTPUT_LOST,
+    FileHeader,
+    Record,
+    SentinelRecord,
+    Usage,
+)
+from releasecheck.model.score import Missing, Pending, Score, Scored
 from releasecheck.model.scorecard import Conflict
 from releasecheck.model.table import (
     ANSWERED,
@@ -756,6 +771,17 @@ def test_merge__what_came_under_a_ticket_of_several_outputs_is_no_score() -> Non
     assert [state_of(merged, case, 1) for case in range(3)] == ["scored"] * 3
     assert not merged.table.mendable.any()
     assert np.isnan(merged.table.value[:2, 0, 0]).all()
+
+
+def test_merge__a_ticket_of_a_sentinel_is_no_ticket_of_a_case() -> None:
+    """B133: a known answer's score could stand for the case, whichever of the shards asked first."""
+    sentinel = Sentinel(id="good", output="A", expected="A", expect="pass")
+    frame = judged_by(ExactJudge(id="exact", type="exact", sentinels=(sentinel,)))
+    known = digest(sentinel.output)
+    shown = SentinelRecord("exact", "good", 0, known, Scored(1.0), "t", NO_USAGE, builders.AT)
+    for ticket, expected in (("t", "failed"), ("u", "scored")):
+        records: list[Record] = [shown, output("c0"), score("c0", 1.0, ticket=ticket)]
+        assert state_of(frame.merge(one(frame, *records))) == expected
 
 
 def test_last_sent__is_the_latest_of_all_that_shards_recorded() -> None:
