@@ -10,7 +10,13 @@ import pytest
 from pydantic import ValidationError
 
 from releasecheck.errors import UsageError
-from releasecheck.model.base import parse_duration, parse_rate, parse_size, require_schema
+from releasecheck.model.base import (
+    duration_words,
+    parse_duration,
+    parse_rate,
+    parse_size,
+    require_schema,
+)
 from releasecheck.model.case import Case, Source
 from releasecheck.model.judge import ExactJudge, SimilarityJudge, pass_mark, value_passes
 from releasecheck.model.plan import DECIDING, plan_digest
@@ -216,3 +222,8 @@ def test_value_passes__table(
 ) -> None:
     assert value_passes(judge, value) is expected
     assert (pass_mark(judge) is None) == (expected is None)
+
+
+@pytest.mark.parametrize("written", ["7d", "1d", "1h30m", "5m", "31s", "1m1s", "0.25s", "1.5s"])
+def test_duration_words__as_a_suite_would_have_them(written: str) -> None:
+    assert duration_words(parse_duration(written)) == written

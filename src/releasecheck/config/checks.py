@@ -16,6 +16,8 @@ from jmespath.exceptions import JMESPathError
 
 from releasecheck.config.nodes import Loc, MapNode, problem_at
 from releasecheck.judges.checks import deadline_note, spec_problems
+from releasecheck.judges.wrap import Selector
+from releasecheck.model.base import duration_words
 from releasecheck.model.gate import BUILTIN_METRICS, GateSpec, favours_failures
 from releasecheck.model.judge import (
     ContainsJudge,
@@ -31,9 +33,11 @@ from releasecheck.model.judge import (
     SimilarityJudge,
     YesNoJudge,
     has_pass_mark,
+    sentinel_ids,
     value_range,
 )
 from releasecheck.model.nearest import listing, nearest
+from releasecheck.model.score import JudgeFailed
 from releasecheck.model.suite import Suite
 from releasecheck.references import PORT, references_in
 
@@ -137,11 +141,28 @@ class _Check:
         if own is not None and own >= self._suite.expires:
             self._note(
                 (*loc, "deadline"),
-                f"the judge is waited for {own:g} s, and the run is closed {self._suite.expires:g} s after it was "
-                "planned; set `expires` of the suite to more than that",
+                f"the judge is waited for {duration_words(own)}, and the run is closed "
+                f"{duration_words(self._suite.expires)} after it was planned; set `expires` of the suite to more "
+                f"than {duration_words(own)}",
             )
+        self._sentinel_parts(judge, (*loc, "sentinels"))
         self._pass_at(judge, (*loc, "pass_at"))
         self._pass_rule(judge, (*loc, "pass_rule"))
+
+    def _sentinel_parts(self, judge: Judge, loc: Loc) -> None:
+        """A sentinel in which the judge's `input` finds nothing can never get a score."""
+        try:
+            select = None if judge.input is None else Selector(judge.input)
+        except ValueError:
+            return  # Said already.
+        for name, one in zip(sentinel_ids(judge), judge.sentinels, strict=True):
+            part = None if select is None else select(one.output)
+            if isinstance(part, JudgeFailed):
+                self._bad(
+                    loc,
+                    f"the sentinel {name!r} could get no score: {part.failure.message}; its `output` is a whole "
+                    "answer, as the target gives it",
+                )
 
     def _pass_at(self, judge: Judge, loc: Loc) -> None:
         scale = value_range(judge)

@@ -81,6 +81,17 @@ def parse_duration(value: object) -> float:
     return seconds
 
 
+def duration_words(seconds: float) -> str:
+    """`7d`, `1h30m`, `0.5s`: seconds as a suite would have them written."""
+    if seconds != int(seconds) or seconds < 1:
+        return f"{seconds:g}s"
+    left, words = int(seconds), ""
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
+        number, left = divmod(left, size)
+        words += f"{number}{unit}" if number else ""
+    return words
+
+
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(B|KB|MB|GB|KiB|MiB|GiB)")
 _UNIT_BYTES: Final = {
     "B": 1, "KB": 1000, "MB": 1000**2, "GB": 1000**3, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3,

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from releasecheck.errors import EnvironmentMissing
+from releasecheck.model.base import duration_words
 from releasecheck.pipeline.baselines import has_baseline, read_baseline
 from releasecheck.pipeline.freezing import plan_judges, read_suite
 from releasecheck.pipeline.policy import policy_changes
@@ -107,13 +108,13 @@ def validate(
 
 
 def _judge_words(spec: Judge, settle: Settle) -> str:
-    """`grounded (http), answers later: asked every 5 s until 300 s after the last case, 2 sentinels`."""
+    """`grounded (http), answers later: asked every 5s until 5m after the last case, 2 sentinels`."""
     words = f"{spec.id} ({spec.type})"
     if may_answer_later(spec):
         rule = rule_for(spec, settle)
         words += (
-            f", may answer later: asked every {rule.interval_s:g} s until {rule.deadline_s:g} s after the "
-            "last case"
+            f", may answer later: asked every {duration_words(rule.interval_s)} until "
+            f"{duration_words(rule.deadline_s)} after the last case"
         )
     if spec.sentinels:
         words += f", {len(spec.sentinels)} sentinel{'' if len(spec.sentinels) == 1 else 's'}"

@@ -65,3 +65,29 @@ def test_check_suite__a_langfuse_judge_names_one_score(folder: Folder, score: st
     judges = f"[{{id: j, type: langfuse, score: {score}, deadline: 10m}}]"
     (found,) = folder.refused(config(judges=judges, gates=GATE))
     assert "judges[0].score: expected the name of one score" in found
+
+
+@pytest.mark.parametrize(
+    ("output", "problem"),
+    [
+        ("{text: Oslo}", None),
+        ("{text: false}", None),
+        ("Oslo", "`input: text` finds nothing in the output, which is a text"),
+        ("{answer: Oslo}", "finds nothing in the output, an object with the keys answer"),
+    ],
+)
+def test_check_suite__a_sentinel_in_which_the_judge_finds_nothing(
+    folder: Folder, output: str, problem: str | None
+) -> None:
+    """It could never get a score: said before a whole run is paid for."""
+    judges = (
+        "[{id: j, type: http, url: 'http://127.0.0.1:9/', input: text, pass_at: 0.5, "
+        f"sentinels: [{{id: good, output: {output}, expect: pass}}]}}]"
+    )
+    text = config(judges=judges, gates=GATE)
+    if problem is None:
+        assert folder.load(text).suite.judges[0].sentinels
+        return
+    (found,) = folder.refused(text)
+    assert "judges[0].sentinels: the sentinel 'good' could get no score: " in found
+    assert problem in found

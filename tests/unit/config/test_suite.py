@@ -184,7 +184,7 @@ def test_load_suite__a_deadline_beyond_the_end_of_the_run_is_noted(folder: Folde
     judge = "[{id: j, type: precomputed, path: s.jsonl, wait: true, deadline: 7d, scale: [0, 1]}]"
     gates = "[{id: g, metric: j, min: 0.5}]"
     notes = [str(note) for note in folder.load(config(judges=judge, gates=gates)).notes]
-    assert any("waited for 604800 s, and the run is closed 86400 s" in note for note in notes)
+    assert any("waited for 7d, and the run is closed 1d after" in note for note in notes)
     longer = folder.load(config(judges=judge, gates=gates) + "expires: 8d\n")
     assert not any("is closed" in str(note) for note in longer.notes)
 
