@@ -20,6 +20,7 @@ import pytest
 
 from releasecheck.drivers.github.beat import BeatOptions, Where, sweep
 from releasecheck.drivers.github.rest import GitHubClient
+from releasecheck.scorecard.numbers import moment
 from releasecheck.settle import moment_of, text_of
 from tests.e2e.forge import rewrite_ledger
 from tests.e2e.forks import Fork
@@ -176,7 +177,7 @@ def test_no_wait__ends_with_5_and_says_until_when(site: Site, judge: JudgeServer
     assert len(fixed["tickets"]) == 4
     assert records(files, FIRST, "end")[0]["stopped"] == "waiting"
     for text in (ran["publish"].summary, site.comments[0], ran["finish"].log):
-        assert waits["deadline"] in text
+        assert moment(waits["deadline"]) in text
         assert "grounded still owes 4" in text
     for text in (ran["publish"].summary, site.comments[0]):
         assert "## … Waiting for scores (small)" in text
@@ -184,7 +185,7 @@ def test_no_wait__ends_with_5_and_says_until_when(site: Site, judge: JudgeServer
         assert "Passed" not in text
     (said,) = [one for one in ran["publish"].commands if "title=" in one.properties]
     assert (said.name, said.properties) == ("warning", "title=small%3A Waiting for scores")
-    assert waits["deadline"] in said.data
+    assert moment(waits["deadline"]) in said.data
     judge.after = 1
     assert finished(play.rerun("failed")) == ("0", "pass")
     (comment,) = site.comments

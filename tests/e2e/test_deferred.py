@@ -154,6 +154,17 @@ def test_s1_25__a_score_made_too_late_is_no_score(scene: Scene) -> None:
     assert run.gate("has-late")["outcome"] == "blocked_missing"
 
 
+def test_s1_25_s1_26__status_counts_what_was_given_up(scene: Scene, program: Program) -> None:
+    """A score that did not come is on record, as not there: it does not pass for one."""
+    run, _ = scene
+    given_up = sum(sum(one["given_up"].values()) for one in run.card["incomplete"])
+    assert given_up >= 6
+    found = program("status", run.out, "--json", cwd=run.out.parent).json()
+    assert found["given_up"] == given_up
+    done = program("status", run.out, cwd=run.out.parent)
+    assert f", {given_up} given up" in done.out
+
+
 def test_s1_25_s1_26__a_question_open_at_the_deadline_is_cancelled(scene: Scene) -> None:
     """S1-25, S1-26: it gets the second that is left, not the minute that a call may take."""
     run, judges = scene

@@ -22,8 +22,10 @@ def show_scorecard(card: Scorecard, out: Path, *, as_json: bool) -> None:
     if as_json:
         document(card.model_dump(mode="json", by_alias=True))
         return
-    # A reason that speaks for a gate stands in that gate's own line below.
+    # A reason that speaks for a gate, or for a judge that owes scores, stands in a line of its own below.
+    held_back = lacking(card)
     spoken = {f"{gate.id}: {gate.outcome}: {gate.reason}" for gate in card.gates}
+    spoken.update(held_back)
     for line in card.reasons:
         if line not in spoken:
             say(line)
@@ -33,7 +35,7 @@ def show_scorecard(card: Scorecard, out: Path, *, as_json: bool) -> None:
         f"{counts.not_applicable} not applicable, {counts.failed} failed, {counts.missing} missing"
         + (f", {counts.pending} pending" if counts.pending else "")
     )
-    for line in lacking(card):
+    for line in held_back:
         say(f"  {line}")
     for gate in card.gates:
         say(f"  {gate.outcome:<15} {gate.id}: {gate.rule}: {gate.reason}")
@@ -42,7 +44,7 @@ def show_scorecard(card: Scorecard, out: Path, *, as_json: bool) -> None:
         _list_flips(f"newly passing ({judge})", flips.new_passes)
     for notice in card.notices:
         say(f"note: {notice}")
-    for step in next_steps(card):
+    for step in next_steps(card, str(out)):
         say(f"next: {step}")
     say(f"scorecard: {out / 'scorecard.html'}")
 

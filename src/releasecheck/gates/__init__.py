@@ -6,6 +6,14 @@ is asked before the rule, in one fixed order, and the first "no" decides.
 
 from releasecheck.gates.changes import case_changes, flips, incomplete
 from releasecheck.gates.outcomes import decide, verdict
-from releasecheck.gates.sentinels import sentinel_results
+from releasecheck.gates.sentinels import sentinel_results, unproven
 
-__all__ = ["case_changes", "decide", "flips", "incomplete", "sentinel_results", "verdict"]
+__all__ = [
+    "case_changes",
+    "decide",
+    "flips",
+    "incomplete",
+    "sentinel_results",
+    "unproven",
+    "verdict",
+]

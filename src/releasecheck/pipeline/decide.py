@@ -41,6 +41,7 @@ from releasecheck.model.table import (
 from releasecheck.pipeline.noticing import policy_notices
 from releasecheck.pipeline.owing import deadlines_fixed
 from releasecheck.pipeline.ruling import rule_of
+from releasecheck.scorecard.lacking import owing
 from releasecheck.scorecard.numbers import count
 from releasecheck.settle import moment_of, text_of
 from releasecheck.stats import names
@@ -170,10 +171,7 @@ def _why_waiting(table: ScoreTable, waiting: Sequence[Waiting]) -> Iterator[str]
     if sentinels:
         what += f" and {count(sentinels, 'sentinel')}"
     yield f"waiting: {what} still to come"
-    for one in waiting:
-        until = "its deadline is not fixed yet" if one.deadline is None else f"until {one.deadline}"
-        yield f"{one.judge} still owes {one.pending}, {until}; ask it again from {one.not_before} on"
-    yield "carry on with `releasecheck resume`, or by a re-run of the finish job"
+    yield from map(owing, waiting)
 
 
 def _why_given_up(merged: Merged) -> Iterator[str]:

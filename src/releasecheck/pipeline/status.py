@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from releasecheck.gates import incomplete
+from releasecheck.gates import incomplete, unproven
 from releasecheck.model.table import FAILED, PENDING
 from releasecheck.pipeline.decide import finality, waiting_for
 from releasecheck.pipeline.finish import is_expired
@@ -15,9 +15,12 @@ from releasecheck.pipeline.folders import ledger_files, open_bundle
 from releasecheck.pipeline.remaining import merge_files
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from releasecheck.canonical import Json
+    from releasecheck.model.plan import Plan
+    from releasecheck.model.table import ScoreTable
     from releasecheck.pipeline.decide import Finality
     from releasecheck.pipeline.world import World
 
@@ -34,13 +37,15 @@ class RunStatus:
     """Pairs with a record that is not pending."""
     total: int
     failed: int
+    given_up: int
+    """Pairs on record as without a score: it did not come in time, or somebody closed the run."""
     pending: int
     mendable: int
     """Pairs, and sentinels, that another attempt could mend."""
     verdict: str | None
     finalized_at: str | None
     missing: tuple[str, ...]
-    """Per judge: what is not there."""
+    """Per judge: what is not there, and of a decided run why its scores cannot be trusted."""
     waiting: tuple[dict[str, Json], ...]
     """`{judge, pending, deadline, not_before}` of every judge that owes scores (S1-10, S1-20)."""
     next_step: str
@@ -80,17 +85,28 @@ def status(out: Path, world: World) -> RunStatus:
         done=done,
         total=table.pairs,
         failed=int(np.count_nonzero(table.state == FAILED)),
+        given_up=sum(merged.given_up.values()),
         pending=pending,
         mendable=over.mendable,
         verdict=verdict if isinstance(verdict, str) else None,
         finalized_at=finalized_at if isinstance(finalized_at, str) else None,
-        missing=tuple(entry.message for entry in incomplete(table, folder.plan)),
+        missing=(
+            *(entry.message for entry in incomplete(table, folder.plan)),
+            *(() if finalized_at is None else _unproven(table, folder.plan)),
+        ),
         waiting=tuple(
             one.model_dump(mode="json")
             for one in (waiting_for(folder.plan, merged, now) if finalized_at is None else ())
         ),
         next_step="" if finalized_at else f"carry it on with `releasecheck resume {out}`",
     )
+
+
+def _unproven(table: ScoreTable, plan: Plan) -> Iterator[str]:
+    for judge in plan.judges:
+        why = unproven(judge.id, table)
+        if why is not None:
+            yield why
 
 
 def _open_state(done: int, over: Finality, *, expired: bool) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from releasecheck.model.scorecard import GIVEN_UP
-from releasecheck.scorecard.numbers import count
+from releasecheck.scorecard.numbers import count, moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +17,7 @@ def lacking(card: Scorecard) -> tuple[str, ...]:
     """Judges without a score for everything, those that still owe some, and those that fail their sentinels."""
     return (
         *(_incomplete(one) for one in card.incomplete),
-        *(_waiting(one) for one in card.waiting),
+        *(owing(one) for one in card.waiting),
         *(line for one in card.sentinels for line in _sentinels(one)),
     )
 
@@ -29,9 +29,10 @@ def _incomplete(one: Incomplete) -> str:
     return one.message + (f": {', '.join(why)}" if one.given_up else "")
 
 
-def _waiting(one: Waiting) -> str:
-    until = f", until {one.deadline}" if one.deadline else ""
-    again = f", asked again from {one.not_before} on" if one.not_before else ""
+def owing(one: Waiting) -> str:
+    """Who owes how many, until when, and from when on it is asked again."""
+    until = f", until {moment(one.deadline)}" if one.deadline else ", its deadline is not fixed yet"
+    again = f", asked again from {moment(one.not_before)} on" if one.not_before else ""
     return f"{one.judge} still owes {count(one.pending, 'score')}{until}{again}"
 
 

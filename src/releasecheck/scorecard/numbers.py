@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 NOTHING: Final = "\N{EN DASH}"
 """Shown where nothing was measured; never 0."""
+_MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z")
 
 
 @lru_cache(maxsize=4096)
@@ -46,6 +48,12 @@ def change(metric: str, value: float | None, against: Iterable[float | None] = (
 def share(part: int, whole: int) -> str:
     """`part` of `whole` in percent: 100 only when all, 0 only when none."""
     return show(Fraction(part, whole), percent=True) if whole > 0 else NOTHING
+
+
+def moment(written: str) -> str:
+    """`2026-01-05T09:00:00.123Z` as people read it: `2026-01-05 09:00:00 UTC`."""
+    match = _MOMENT.fullmatch(written)
+    return written if match is None else f"{match[1]} {match[2]} UTC"
 
 
 def count(number: int, singular: str, plural: str | None = None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from releasecheck.scorecard.numbers import count
+from releasecheck.scorecard.numbers import count, moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,9 +66,23 @@ def headline(scorecard: Scorecard) -> str:
         text = "Waiting for scores"
     elif scorecard.overridden:
         text = "Blocked, and overridden by a recorded waiver"
+    elif scorecard.verdict == "blocked_missing" and _only_sentinels(scorecard):
+        text = "No verdict: a judge cannot be trusted"
     else:
         text = _HEADLINES[scorecard.verdict]
     return f"{text} ({_ENDS[scorecard.status]})" if scorecard.status in _ENDS else text
+
+
+def _only_sentinels(scorecard: Scorecard) -> bool:
+    """Whether no score is missing, and gates refuse since a judge did not hold its sentinels."""
+    unproven = {one.judge for one in scorecard.sentinels if one.missed or one.unscored}
+    refusing = [gate for gate in scorecard.gates if gate.outcome == "blocked_missing"]
+    counts = scorecard.counts
+    return (
+        bool(refusing)
+        and not counts.failed + counts.missing + counts.pending
+        and all(gate.metric in unproven for gate in refusing)
+    )
 
 
 def reasons(scorecard: Scorecard) -> tuple[str, ...]:
@@ -81,22 +95,30 @@ def reasons(scorecard: Scorecard) -> tuple[str, ...]:
     return (first, *rest) if first else tuple(rest)
 
 
-def next_steps(scorecard: Scorecard) -> tuple[str, ...]:
-    """What the reader can do now, the most useful first; never empty."""
-    return tuple(_steps(scorecard))
+def next_steps(scorecard: Scorecard, out: str | None = None) -> tuple[str, ...]:
+    """What the reader can do now, the most useful first; never empty.
+
+    Args:
+        scorecard: The decision.
+        out: The bundle's folder, where the reader is beside it.
+    """
+    resume = (
+        "`releasecheck resume` on this bundle" if out is None else f"`releasecheck resume {out}`"
+    )
+    return tuple(_steps(scorecard, resume))
 
 
-def _steps(scorecard: Scorecard) -> Iterator[str]:
+def _steps(scorecard: Scorecard, resume: str) -> Iterator[str]:
     if scorecard.code_changed:
         yield "Start a new run: the answers of this one are of several versions of the target."
         return
     match scorecard.verdict:
         case None:
-            yield _resume(scorecard)
+            yield _resume(scorecard, resume)
         case "block":
             yield from _after_block(scorecard)
         case "blocked_missing":
-            yield from _after_missing(scorecard)
+            yield from _after_missing(scorecard, resume)
         case "not_comparable":
             yield from _after_not_comparable(scorecard)
         case "bootstrap":
@@ -112,10 +134,10 @@ def _steps(scorecard: Scorecard) -> Iterator[str]:
         yield f"This was a {scorecard.mode} run over part of the cases; decide a release with a full one."
 
 
-def _resume(scorecard: Scorecard) -> str:
+def _resume(scorecard: Scorecard, resume: str) -> str:
     times = sorted(w.not_before for w in scorecard.waiting if w.not_before)
-    when = f" after {times[0]}" if times else ""
-    return f"Run `releasecheck resume` on this bundle{when}, or re-run the finish job; what is recorded is kept."
+    when = f" after {moment(times[0])}" if times else ""
+    return f"Run {resume}{when}, or re-run the finish job; what is recorded is kept."
 
 
 def _after_block(scorecard: Scorecard) -> Iterator[str]:
@@ -130,10 +152,10 @@ def _after_block(scorecard: Scorecard) -> Iterator[str]:
     yield "Running again does not help: what was measured is kept and never drawn again."
 
 
-def _after_missing(scorecard: Scorecard) -> Iterator[str]:
+def _after_missing(scorecard: Scorecard, resume: str) -> Iterator[str]:
     if is_open(scorecard):
         yield (
-            "Run `releasecheck resume` on this bundle, or re-run the failed jobs: only what is missing or failed "
+            f"Run {resume}, or re-run the failed jobs: only what is missing or failed "
             "is asked again, and what was measured is kept."
         )
     else:

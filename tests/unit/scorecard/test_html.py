@@ -88,7 +88,7 @@ def test_render_html__lets_only_its_own_style_and_script_run() -> None:
         ("blocked", "Blocked", "at most 0.02 is allowed", "Start with 9 cases"),
         ("refused", "No verdict: scores are missing", "for 3 of 84 cases", "releasecheck resume"),
         ("empty", "No verdict: nothing valid", "for want of something valid", "Choose cases"),
-        ("waiting", "Waiting for scores", "9 scores are still to come", "after 2026-09-12T06:31:17.000Z"),
+        ("waiting", "Waiting for scores", "9 scores are still to come", "after 2026-09-12 06:31:17 UTC"),
     ],
 )  # fmt: skip
 def test_render_html__says_first_what_happened_and_what_to_do(

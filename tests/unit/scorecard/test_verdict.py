@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
-from releasecheck.model.scorecard import Outcome, Scorecard, Status
+from releasecheck.model.scorecard import GateResult, Outcome, Scorecard, Sentinels, Status
 from releasecheck.scorecard.tables import counted, gate_rows, metric_rows
 from releasecheck.scorecard.verdict import (
     OUTCOME_TONES,
@@ -185,3 +185,30 @@ def test_metric_rows__a_cost_that_nobody_says_is_named_and_no_fault() -> None:
     first, second = metric_rows(card(metrics=[unsaid, partly]))
     assert (first.n, first.complete) == ("not reported", True)
     assert (second.n, second.complete) == ("80 of 84", False)
+
+
+def test_headline__no_score_is_missing_and_a_judge_is_not_to_be_trusted() -> None:
+    made = card(verdict="blocked_missing")
+    refusing = GateResult(
+        id="g",
+        metric="j",
+        split="all",
+        stat="mean",
+        rule="mean >= 1",
+        outcome="blocked_missing",
+        reason="...",
+    )
+    counts = made.counts.model_copy(update={"failed": 0, "missing": 0, "pending": 0})
+    doubted = Sentinels(judge=refusing.metric, shown=2, held=1, missed=("bad",))
+    only = made.model_copy(update={"gates": (refusing,), "sentinels": (doubted,), "counts": counts})
+    assert headline(only) == "No verdict: a judge cannot be trusted"
+    lost = counts.model_copy(update={"missing": 1})
+    assert headline(only.model_copy(update={"counts": lost})) == "No verdict: scores are missing"
+    others = doubted.model_copy(update={"judge": "another"})
+    assert headline(only.model_copy(update={"sentinels": (others,)})).endswith("scores are missing")
+
+
+def test_next_steps__name_the_folder_where_the_reader_is_beside_it() -> None:
+    made = card(verdict=None, status="running")
+    assert "`releasecheck resume` on this bundle" in next_steps(made)[0]
+    assert "`releasecheck resume out`" in next_steps(made, "out")[0]
