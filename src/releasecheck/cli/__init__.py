@@ -18,13 +18,13 @@ COMMANDS: Final = {
     "shard": "Run one shard of a plan.",
     "finish": "Merge results, decide, and write the bundle.",
     "run": "Plan, run and finish in one process.",
-    "resume": "Carry an interrupted run on from its ledger.",
+    "resume": "Carry on a run that was interrupted or waits for scores.",
     "status": "Say how far a run is.",
     "compare": "Compare two runs: flipped cases and metric differences.",
     "verify": "Recompute a bundle from itself.",
     "purge": "Forget the answers of a decided run, here and at its judges.",
     "baseline": "Show or fetch a baseline, or promote a run to be one.",
-    "judge": "Try a judge by itself: whether it keeps its contract.",
+    "judge": "Check or calibrate a judge, or export answers for people to judge.",
     "beat": "Find runs on GitHub that nobody finishes, and have them carried on.",
     "schema": "Print a JSON Schema.",
     "action": "One stage of the GitHub Action; called by action.yml.",
@@ -73,7 +73,8 @@ def carry_out(argv: list[str]) -> int:
     try:
         result = group.main(args=argv, prog_name="releasecheck", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
-        raise UsageError(error.format_message()) from None
+        message = f"which command?\n\n{error.format_message()}"
+        raise UsageError(message) from None
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         hint = f"\nTry `{context.command_path} --help`." if context is not None else ""

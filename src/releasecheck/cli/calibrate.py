@@ -9,7 +9,7 @@ import click
 from releasecheck.cli.options import EXISTING, json_option
 
 
-@click.command("calibrate")
+@click.command("calibrate", short_help="Hold a judge against labels of people.")
 @click.argument("config", type=EXISTING)
 @click.argument("judge")
 @click.option(

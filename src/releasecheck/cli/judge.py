@@ -22,10 +22,10 @@ _MARKS: Final = {"ok": "ok", "warning": "WARNING", "failed": "FAILED", "not-appl
 
 @click.group("judge")
 def command() -> None:
-    """Try a judge by itself."""
+    """Check or calibrate a judge, or export answers for people to judge."""
 
 
-@command.command("check")
+@command.command("check", short_help="Hold a judge to its contract.")
 @click.argument("config", type=EXISTING, required=False)
 @click.argument("judge_id", required=False)
 @click.option("--url", help="Address of an evaluator@2 judge, without any suite.")

@@ -9,7 +9,7 @@ import click
 from releasecheck.cli.options import EXISTING
 
 
-@click.command("export")
+@click.command("export", short_help="Write out answers that await scores.")
 @click.argument("out", type=EXISTING)
 @click.argument("judge")
 @click.option(

@@ -26,7 +26,7 @@ def command(
     """Forget the outputs, reasons and messages of a decided run, and have judges delete their traces.
 
     Digests, scores and the decision stay, and the bundle still verifies. Safe to repeat.
-    Exit codes: 0 all is forgotten, 4 a judge could not be asked: repeat it.
+    Exit codes: 0 all is forgotten, 3 nothing was done, 4 a judge could not be asked: repeat it.
     """
     from releasecheck.cli.output import document
     from releasecheck.drivers.local.world import local_world

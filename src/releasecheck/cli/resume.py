@@ -29,7 +29,10 @@ def command(
     as_json: bool,
     **options: Any,  # noqa: ANN401 - see CarryOptions
 ) -> int:
-    """Carry an interrupted run, or one with retryable failures, on from its ledger."""
+    """Carry on a run that was interrupted, has retryable failures, or waits for scores.
+
+    It keeps the plan that the run was started with. Exit codes: those of `run`.
+    """
     from releasecheck.cli.report import show_scorecard
     from releasecheck.drivers.local.run import resume
     from releasecheck.drivers.local.world import local_world

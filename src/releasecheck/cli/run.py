@@ -29,7 +29,8 @@ def command(*, out: Path, as_json: bool, **options: Any) -> int:  # noqa: ANN401
 
     Replaces a finalized bundle in OUT; an open one is carried on with `resume`.
 
-    Exit codes: 0 every gate passed or is neutral, 1 measured and blocked, 2 no verdict.
+    Exit codes: 0 every gate passed or is neutral, 1 measured and blocked, 2 no verdict, 3 nothing was
+    called, 4 could not run, 5 still waiting for scores.
     """
     from releasecheck.cli.report import show_scorecard
     from releasecheck.drivers.local.run import run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -148,21 +149,23 @@ class Calibration:
         yield f"scored      {self.scored} of {self.labels}" + (f"; {states}" if states else "")
         yield from self._figures()
         for warning in self.warnings():
-            yield _cut(f"note        {warning}")
+            yield from _wrapped(f"note        {warning}", 12)
         if self.disagreements:
             yield ""
             yield f"disagreements ({len(self.disagreements)}), worst first"
             for one in self.disagreements[:SHOWN]:
                 judge = f"judge {plain(one.value)} {_word(one.passes)}"
                 why = f": {one.reason}" if one.reason else ""
-                yield _cut(f"  {_name(one.id)}  {judge}, human {_human(one.label)}{why}")
+                yield from _wrapped(
+                    f"  {_name(one.id)}  {judge}, human {_human(one.label)}{why}", 6
+                )
             if len(self.disagreements) > SHOWN:
                 yield f"  ... and {len(self.disagreements) - SHOWN} more; --json has them all"
         if self.unscored:
             yield ""
             yield f"without a score ({len(self.unscored)})"
             for name, state, why in self.unscored[:SHOWN]:
-                yield _cut(f"  {_name(name)}  {state}: {why}")
+                yield from _wrapped(f"  {_name(name)}  {state}: {why}", 6)
             if len(self.unscored) > SHOWN:
                 yield f"  ... and {len(self.unscored) - SHOWN} more; --json has them all"
 
@@ -313,6 +316,19 @@ def _human(label: bool | float) -> str:  # noqa: FBT001 - a value
 
 def _name(text: str) -> str:
     return text if len(text) <= 24 else text[:21] + "..."
+
+
+def _wrapped(text: str, indent: int) -> list[str]:
+    """At most three lines; what the judge wrote stays behind an indent, so that it draws no report of its own."""
+    start = text[: len(text) - len(text.lstrip())]
+    return textwrap.wrap(
+        " ".join(text.split()) if "\n" in text else text.lstrip(),
+        WIDTH,
+        initial_indent=start,
+        subsequent_indent=" " * indent,
+        max_lines=3,
+        placeholder=" ...",
+    )
 
 
 def _cut(text: str) -> str:

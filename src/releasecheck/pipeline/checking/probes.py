@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from releasecheck.judges.answer import ticket_flaw
 from releasecheck.judges.contract import MOST_TICKETS
-from releasecheck.model.judge import value_range
+from releasecheck.model.judge import HttpJudge, PrecomputedJudge, value_range
 from releasecheck.model.score import JudgeFailed, NotApplicable, Pending, Scored
 from releasecheck.pipeline.checking.report import Probe
 from releasecheck.pipeline.checking.waiting import Waited, wait_for
 from releasecheck.ports import DeferredJudge
+from releasecheck.scorecard.numbers import count
 
 if TYPE_CHECKING:
     from releasecheck.model.judge import Judge as JudgeSpec
@@ -109,7 +110,7 @@ class Probes:
             self.say("collect", "failed", waited.violations[0], todo)
             return None
         if arrived is None:
-            self.say("collect", "failed", self._never(waited), _COLLECT)
+            self.say("collect", "failed", self._never(waited), self._how_to_collect())
             return None
         answer = arrived.answer
         assert not isinstance(answer, Pending)  # noqa: S101 - left out by `wait_for`
@@ -123,14 +124,19 @@ class Probes:
         return answer
 
     def _never(self, waited: Waited) -> str:
-        said = f"the ticket was given, and no score came for it: asked {waited.questions} times in "
+        said = f"the ticket was given, and no score came for it: asked {count(waited.questions, 'time')} in "
         said += f"{waited.took_s:.1f} s"
         if waited.failure is not None:
             return f"{said}; the last question failed: {waited.failure.message}"
         return f"{said}; the last answer {'left it out' if waited.left_out else 'was pending'}"
 
+    def _how_to_collect(self) -> str:
+        if isinstance(self._spec, PrecomputedJudge):
+            return _FILL_IN
+        return _COLLECT if isinstance(self._spec, HttpJudge) else _MORE_TIME
+
     def _pace(self, waited: Waited) -> None:
-        took = f"a question for scores was answered within {waited.longest_s:.1f} s"
+        took = f"a question for scores was answered within {max(waited.longest_s, 0.1):.1f} s"
         if waited.longest_s <= SLOW_S:
             self.say("deadline", "ok", took)
             return
@@ -218,9 +224,11 @@ class Probes:
                 return f"{type(answer).__name__} is no answer of a judge"
 
 
+_MORE_TIME: Final = "If the judge is slow, give it more time with --deadline"
+_FILL_IN: Final = "Nothing, if people are to score later: `releasecheck judge export` writes the lines that they fill in"
 _COLLECT: Final = (
     "Answer POST .../collect with the score under its ticket; asking again for the output is no way to "
-    "get it. If the judge is slow, give it more time with --deadline"
+    f"get it. {_MORE_TIME}"
 )
 
 
