@@ -87,6 +87,8 @@ class Owed(NamedTuple):
     """One; more when the judge gave one ticket for several outputs, which it may not."""
     sent_at: float
     """When the judge was given the output."""
+    last_sent: float = 0.0
+    """When it was given its last one of all, whether it answered that at once or not."""
 
 
 class Ask(NamedTuple):
@@ -155,7 +157,7 @@ class Settling:
             rule = self.rules[judge]
             self._states[judge] = _State(rule, now)
             self._open[judge] = {}
-            sent = [min(one.sent_at, now + SKEW_S) for one in tickets]
+            sent = [min(max(one.sent_at, one.last_sent), now + SKEW_S) for one in tickets]
             fixed = max(max(sent) + rule.deadline_s, now + LEAST_S)
             yield from self._fix(judge, tickets, deadlines, fixed)
             grace = max(rule.grace_s, PLANNED_GRACE_S) if pause == "planned" else rule.grace_s

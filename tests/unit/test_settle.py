@@ -97,6 +97,13 @@ def test_begin__the_deadline_is_fixed_and_recorded_first() -> None:
     assert run.records == [DeadlineRecord("j", ("t-a", "t-b"), text_of(NOW - 10 + 300))]
 
 
+def test_begin__a_case_that_was_answered_at_once_is_a_case_that_was_sent() -> None:
+    """S1-04: the deadline counts from the judge's last case of all."""
+    (one,) = owed("a", sent_at=NOW - 200)
+    run = Waiting([one._replace(last_sent=NOW - 10)])
+    assert run.deadlines[0].deadline == text_of(NOW + 290)
+
+
 def test_begin__a_ticket_seen_late_still_gets_half_a_minute() -> None:
     run = Waiting(owed("a", sent_at=NOW - 1000))
     assert run.deadlines[0].deadline == text_of(NOW + LEAST_S)

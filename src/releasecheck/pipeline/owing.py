@@ -46,7 +46,7 @@ def owed_by(recorded: Recorded) -> Iterator[Owed]:
         judge: moment_of(merged.last_sent[judge]) for judge, _ in found if judge in merged.last_sent
     }
     for (judge, ticket), (owing, sent) in found.items():
-        yield Owed(judge, ticket, tuple(owing), max(sent, last.get(judge, sent)))
+        yield Owed(judge, ticket, tuple(owing), sent, last.get(judge, sent))
 
 
 def deadlines_fixed(merged: Merged) -> dict[tuple[str, str], float]:
