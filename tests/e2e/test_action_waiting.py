@@ -236,6 +236,7 @@ def test_rerun__that_waits_again_keeps_the_first_deadline(site: Site, judge: Jud
     assert finished(play.rerun("failed")) == ("0", "pass")
 
 
+@pytest.mark.soak
 def test_time_budget__of_finish_ends_first(site: Site, judge: JudgeServer) -> None:
     """C-10, C-13: finish leaves before GitHub would end its job, and the workflow tells it when."""
     (step,) = [one for one in JOBS["finish"]["steps"] if one.get("id") == "finish"]
@@ -264,6 +265,7 @@ def test_shard_lost__beside_scores_that_are_owed(site: Site, judge: JudgeServer)
 # When the time is over.
 
 
+@pytest.mark.soak
 def test_deadline__passes_while_finish_waits(
     site: Site, judge: JudgeServer, tmp_path: Path
 ) -> None:
@@ -527,6 +529,7 @@ def test_forged_finish_file__answers_nothing_and_is_not_read(
     assert card(play)["counts"]["pending"] == 4
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("minutes", "why"), [(-5, "was there at"), (5, "was not there before")], ids=["early", "late"]
 )
@@ -550,6 +553,7 @@ def test_forged_finish_file__when_no_finish_ran(
     assert card(play)["counts"]["pending"] == 4
 
 
+@pytest.mark.soak
 def test_forged_finish_file__of_an_attempt_to_come(
     site: Site, judge: JudgeServer, tmp_path: Path
 ) -> None:
@@ -566,6 +570,7 @@ def test_forged_finish_file__of_an_attempt_to_come(
     assert f"{one.name} is not read: it holds finish.attempt-2.jsonl" in again["finish"].log
 
 
+@pytest.mark.soak
 def test_forged_finish_file__two_of_one_attempt(
     site: Site, judge: JudgeServer, tmp_path: Path
 ) -> None:
@@ -619,6 +624,7 @@ def waiting_run_again(site: Site) -> Play:
 # Pull requests from forks.
 
 
+@pytest.mark.soak
 def test_fork_pair__finish_waits_on_our_side(site: Site, judge: JudgeServer) -> None:
     """P-11: recorded outputs are judged with our secret; what the judge owes is waited for there."""
     judge.after = 3

@@ -190,6 +190,7 @@ def test_purge__asks_first_and_leaves_an_open_run_alone(
     assert langfuse.traces == {}
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(240)  # three commands for each change on disk
 def test_purge__killed_anywhere_it_is_completed_by_the_next_one(
     tmp_path: Path, program: Program, answers: Answers, langfuse: LangfuseStub

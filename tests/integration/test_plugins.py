@@ -120,6 +120,7 @@ def test_plugins__one_that_is_not_installed_is_refused_with_those_that_are(
     assert not (place.folder / "plan").exists()
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
@@ -166,7 +167,7 @@ def test_plugins__another_one_than_planned_is_refused(site: Path, tmp_path: Path
     assert whole.returncode == 0, whole
 
 
-@pytest.mark.parametrize("change", ["code", "version"])
+@pytest.mark.parametrize("change", ["code", pytest.param("version", marks=pytest.mark.soak)])
 def test_plugins__a_target_that_changed_since_the_plan_is_said(
     site: Path, tmp_path: Path, change: str
 ) -> None:
@@ -201,6 +202,7 @@ def test_plugins__one_that_is_gone_is_named(site: Path, tmp_path: Path) -> None:
     assert "not installed: plug-in brief" in done.stderr
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -231,6 +233,7 @@ def test_plugins__what_is_no_answer_fails_its_own_score(
     assert said in row["scores"]["brief"]["reason"]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("old", "new", "code"),
     [
