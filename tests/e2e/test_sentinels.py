@@ -79,6 +79,7 @@ def test_missed__refuses_rather_than_passes_or_blocks(
     assert card["verdict"] == "blocked_missing"
     (gate,) = card["gates"]
     assert "grounded missed 1 of 2 sentinels" in gate["reason"]
+    assert card["reasons"][0].endswith("because a judge cannot be trusted")
     assert (gate["value"], gate["delta"]) == (None, None)
     assert card["sentinels"][0]["missed"] == ["bad" if value else "good"]
     assert "judge calibrate" in done.out
@@ -272,6 +273,9 @@ def test_pending__status_says_that_it_waits(
     found = program("status", suite.out, "--json", cwd=suite.folder).json()
     assert (found["state"], found["done"], found["total"]) == ("waiting_for_scores", 4, 4)
     assert [(one["judge"], one["pending"]) for one in found["waiting"]] == [("grounded", 2)]
+    assert done.out.count("grounded still owes 2 scores") == 1
+    assert "grounded has no score" not in done.out, "not yet"
+    assert "`releasecheck resume out`" in done.out
 
 
 def test_config__a_sentinel_that_cannot_be_missed_is_refused(

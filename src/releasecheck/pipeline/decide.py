@@ -16,6 +16,7 @@ from releasecheck.gates import (
     flips,
     incomplete,
     sentinel_results,
+    unproven,
     verdict,
 )
 from releasecheck.metrics import measure
@@ -164,6 +165,20 @@ _HEADLINES = {
 }
 
 
+_DOUBTED = "blocked_missing: no verdict, because a judge cannot be trusted"
+
+
+def _only_doubted(table: ScoreTable, gates: Sequence[GateResult], outcome: Outcome) -> bool:
+    """Whether every score is there, and gates refuse since a judge did not hold its sentinels."""
+    lost = any(_count(table, state) for state in (FAILED, MISSING, PENDING))
+    refusing = [gate for gate in gates if gate.outcome == "blocked_missing"]
+    return (
+        outcome == "blocked_missing"
+        and not lost
+        and all(unproven(gate.metric, table) is not None for gate in refusing)
+    )
+
+
 def _why_waiting(table: ScoreTable, waiting: Sequence[Waiting]) -> Iterator[str]:
     pending = _count(table, PENDING)
     sentinels = sum(one.state == PENDING for one in table.sentinels)
@@ -189,7 +204,7 @@ def _reasons(
 ) -> tuple[str, ...]:
     if outcome is None:
         return tuple(_why_waiting(merged.table, waiting))
-    lines = [_HEADLINES[outcome]]
+    lines = [_DOUBTED if _only_doubted(merged.table, gates, outcome) else _HEADLINES[outcome]]
     lines += [
         f"{gate.id}: {gate.outcome}: {gate.reason}" for gate in gates if gate.outcome != "pass"
     ]

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 def lacking(card: Scorecard) -> tuple[str, ...]:
     """Judges without a score for everything, those that still owe some, and those that fail their sentinels."""
+    owed = {one.judge for one in card.waiting}
     return (
         *(_incomplete(one) for one in card.incomplete),
         *(owing(one) for one in card.waiting),
-        *(line for one in card.sentinels for line in _sentinels(one)),
+        *(line for one in card.sentinels for line in _sentinels(one, owes=one.judge in owed)),
     )
 
 
@@ -36,11 +37,11 @@ def owing(one: Waiting) -> str:
     return f"{one.judge} still owes {count(one.pending, 'score')}{until}{again}"
 
 
-def _sentinels(one: Sentinels) -> Iterator[str]:
+def _sentinels(one: Sentinels, *, owes: bool) -> Iterator[str]:
     if one.missed:
         yield (
             f"{one.judge} held {one.held} of {count(one.shown, 'sentinel')}, answers whose score is known; "
             f"missed: {', '.join(one.missed)}"
         )
-    if one.unscored:
+    if one.unscored and not owes:
         yield f"{one.judge} has no score for {one.unscored} of {count(one.shown, 'sentinel')}"
