@@ -20,12 +20,14 @@ from releasecheck.settle import LAST_LOOK_S, moment_of, text_of
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 
+    from releasecheck.model.failure import Failure
     from releasecheck.model.plan import PlannedJudge
     from releasecheck.model.record import Record
     from releasecheck.pipeline.world import World
     from releasecheck.ports import Clock, Judge
     from releasecheck.settle import Ask, Settling
 
+TIMEOUT: Final = "timeout"
 DEFAULT_CALLS: Final = 4
 """Questions at once to a judge that names no concurrency."""
 
@@ -111,6 +113,8 @@ class Rounds:
         self._record = record
         self._world = world
         self._violations: set[str] = set()
+        self._gone: dict[str, Failure] = {}
+        """Judges that let the last question for some tickets run out: they get none for the rest."""
 
     async def until_settled(self, wait: Wait) -> bool:
         """Whether somebody chose not to wait for what is still open.
@@ -198,16 +202,20 @@ class Rounds:
         budget = self._budget()
         if budget <= 0:
             return None
+        if ask.last and ask.judge in self._gone:
+            return Collected(failure=self._gone[ask.judge])
         try:
             async with asyncio.timeout(min(left, budget)):
-                return await self._collect(judge, ask, left)
+                found = await self._collect(judge, ask, left)
         except TimeoutError:
             if budget < left:
                 return None
             message = f"no answer to a question for {len(ask.tickets)} scores before their deadline"
-            return Collected(
-                failure=failure("infra", "collect", "timeout", message, retryable=True)
-            )
+            found = Collected(failure=failure("infra", "collect", TIMEOUT, message, retryable=True))
+        if ask.last and found.failure is not None and found.failure.code == TIMEOUT:
+            # Many overdue tickets of a judge that hangs would be waited for one question after the other.
+            self._gone[ask.judge] = found.failure
+        return found
 
     async def _collect(self, judge: DeferredJudge, ask: Ask, left: float) -> Collected:
         """One question; the last chance of a ticket is not used up by "come back in a second"."""
