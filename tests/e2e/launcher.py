@@ -27,15 +27,29 @@ def preload() -> None:
     for module in pkgutil.walk_packages(releasecheck.__path__, "releasecheck."):
         if module.name not in SCRIPTS:
             importlib.import_module(module.name)
+    for module in ("numpy.random", "numpy.ma"):
+        importlib.import_module(module)
+    build_models()
     from releasecheck.scorecard.templating import html_environment, markdown_environment
 
     for environment, templates in (
         (html_environment(), ("scorecard.html.j2", "badge.svg.j2")),
-        (markdown_environment(), ("summary.md.j2",)),
+        (markdown_environment(), ("summary.md.j2", "comment.md.j2")),
     ):
         for template in templates:
             environment.get_template(template)
     gc.freeze()  # what is here stays, so no child need walk (and so copy) it
+
+
+def build_models() -> None:
+    """Build the validators of every model: the program does so at their first use, in each process anew."""
+    from releasecheck.model.base import Document, Written
+
+    todo: list[type[Document | Written]] = [Document, Written]
+    while todo:
+        model = todo.pop()
+        model.model_rebuild()
+        todo += model.__subclasses__()
 
 
 def become(request: dict[str, Any]) -> int:
