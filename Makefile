@@ -26,8 +26,8 @@ demo: ## check the release of a real search service and say where its scorecard 
 
 test: ## lint, types, layers, and every test but the long ones (under 10 minutes on 2 cores)
 	@$(MAKE) --no-print-directory lint
-	@echo "test: running the tests, two at a time"
-	@$(BIN)/pytest -n 2 --dist worksteal -m "not soak"
+	@echo "test: running the tests, three at a time (one of them mostly waits)"
+	@$(BIN)/pytest -n 3 --dist worksteal -m "not soak"
 
 test-all: ## all of that, and the soaks
 	@$(MAKE) --no-print-directory lint

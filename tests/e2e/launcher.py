@@ -27,8 +27,8 @@ def preload() -> None:
     for module in pkgutil.walk_packages(releasecheck.__path__, "releasecheck."):
         if module.name not in SCRIPTS:
             importlib.import_module(module.name)
-    for module in ("numpy.random", "numpy.ma"):
-        importlib.import_module(module)
+    for library in ("numpy.random", "numpy.ma"):  # imported where they are first used
+        importlib.import_module(library)
     build_models()
     from releasecheck.scorecard.templating import html_environment, markdown_environment
 
