@@ -151,6 +151,7 @@ def test_workflow__one_shard_that_passes_and_finish_alone_again(repo: Repository
     assert "pass: every gate held" in again.log
 
 
+@pytest.mark.soak
 def test_workflow__killed_shard_and_one_that_never_uploads(repo: Repository) -> None:
     """What was recorded before the kill counts, what is lost is named, and nothing passes (traps 1, 9)."""
     repo.write("answer.py", KILLED)
