@@ -129,7 +129,12 @@ def test_unscored__refuses_too(
     assert (done.code, scorecard(suite.out)["verdict"]) == (2, "blocked_missing")
     reason = scorecard(suite.out)["gates"][0]["reason"]
     assert "1 of 2 sentinels of judge grounded" in reason
-    assert "overloaded" in reason
+    assert "judge_failed" in reason
+    # Words of the judge would be gone after a purge, and the scorecard would no longer follow from its records.
+    purged = program("purge", suite.out, "--yes", "--no-judges", cwd=tmp_path)
+    assert purged.code == 0, purged
+    verified = program("verify", suite.out, cwd=tmp_path)
+    assert verified.code == 0, verified
 
 
 def test_not_applicable__is_a_miss(

@@ -84,12 +84,13 @@ def _seen(
     match record.score:
         case Scored(value):
             return seen(SCORED, value=value, held=sentinel_held(spec, sentinel, value))
-        case NotApplicable(reason):
-            return seen(NOT_APPLICABLE, held=False, said=f"not applicable: {reason}")
+        case NotApplicable():
+            return seen(NOT_APPLICABLE, held=False, said="not applicable")
         case Pending(ticket):
             return seen(PENDING, ticket=ticket, mendable=True)
         case JudgeFailed(failed):
-            return seen(FAILED, said=failed.message or failed.code, mendable=failed.retryable)
+            # Its code, since purging takes the message away and must not change what a gate says.
+            return seen(FAILED, said=failed.code, mendable=failed.retryable)
         case Missing(reason):
             return seen(MISSING, said=reason)
 

@@ -56,7 +56,7 @@ class SentinelSeen:
     at: str
     """When that was recorded; empty where nothing was."""
     said: str | None
-    """Why there is no score, in the judge's words."""
+    """Why there is no score: a code, which purging leaves."""
     mendable: bool
     """Whether another attempt, or waiting, has something to do."""
 
