@@ -89,7 +89,7 @@ class Limits:
     """Against `Shard.spent`; None is no limit."""
 
 
-class Shown(NamedTuple):
+class ToShow(NamedTuple):
     """A sentinel that is to be shown to its judge."""
 
     judge: str
@@ -121,7 +121,7 @@ class Shard:
     spent: Spent
     workers: int
     """Trials in flight; the target and judges keep their own limits below it."""
-    sentinels: tuple[Shown, ...] = ()
+    sentinels: tuple[ToShow, ...] = ()
     """Not measured yet in this shard."""
     bulk: frozenset[str] = frozenset()
     """Judges that take many outputs at once: they are left to `run_bulk`."""
@@ -410,12 +410,12 @@ class _Run:
         for shown, judged in zip(mine, await self.bulk_judge(judge).submit(asks), strict=True):
             self._record_sentinel(shown, judged)
 
-    def _sentinel_ask(self, shown: Shown) -> JudgeAsk:
+    def _sentinel_ask(self, shown: ToShow) -> JudgeAsk:
         shard = self.shard
         key = f"{shard.run_id}:{shown.case.id}#s{shard.index}:{shown.judge}:{shown.digest}"
         return JudgeAsk(shown.case, 0, shown.output, shown.digest, shard.run_id, shown.judge, key)
 
-    def _record_sentinel(self, shown: Shown, judged: Judged) -> None:
+    def _record_sentinel(self, shown: ToShow, judged: Judged) -> None:
         shard, answer = self.shard, judged.answer
         shard.spent.cost_usd += judged.usage.cost_usd or 0.0
         shard.ledger.append(

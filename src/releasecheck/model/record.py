@@ -194,7 +194,6 @@ class ScoreRecord(NamedTuple):
 
     def to_json(self) -> dict[str, Json]:
         """The line."""
-        state, value, reason, failed = _split_score(self.score)
         noted: dict[str, Json] = {"notes": list(self.notes)} if self.notes else {}
         return {
             **noted,
@@ -203,12 +202,7 @@ class ScoreRecord(NamedTuple):
             "trial": self.trial,
             "judge": self.judge,
             "output_digest": self.output_digest,
-            "state": state,
-            "value": value,
-            "reason": reason,
-            "failure": None if failed is None else failed.to_json(),
-            "ticket": self.score.ticket if isinstance(self.score, Pending) else self.ticket,
-            "usage": self.usage.to_json(),
+            **_score_fields(self.score, self.ticket, self.usage),
             "revision": self.revision,
             "at": self.at,
         }
@@ -233,6 +227,19 @@ class ScoreRecord(NamedTuple):
                 return stable, stable
             return b"%b%b%b" % (head, json_text(score.reason).encode(), tail), stable
         return lines_of(self.to_json())
+
+
+def _score_fields(score: Score, ticket: str | None, usage: Usage) -> dict[str, Json]:
+    """What a line says of a score, of a case and of a sentinel alike."""
+    state, value, reason, failed = _split_score(score)
+    return {
+        "state": state,
+        "value": value,
+        "reason": reason,
+        "failure": None if failed is None else failed.to_json(),
+        "ticket": score.ticket if isinstance(score, Pending) else ticket,
+        "usage": usage.to_json(),
+    }
 
 
 def _split_score(score: Score) -> tuple[str, float | None, str | None, Failure | None]:
@@ -266,19 +273,13 @@ class SentinelRecord(NamedTuple):
 
     def to_json(self) -> dict[str, Json]:
         """The line."""
-        state, value, reason, failed = _split_score(self.score)
         return {
             "record": "sentinel",
             "judge": self.judge,
             "sentinel": self.sentinel,
             "shard": self.shard,
             "digest": self.digest,
-            "state": state,
-            "value": value,
-            "reason": reason,
-            "failure": None if failed is None else failed.to_json(),
-            "ticket": self.score.ticket if isinstance(self.score, Pending) else self.ticket,
-            "usage": self.usage.to_json(),
+            **_score_fields(self.score, self.ticket, self.usage),
             "at": self.at,
         }
 

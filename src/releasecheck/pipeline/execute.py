@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from releasecheck.canonical import digest
-from releasecheck.engine import Limits, Shard, Shown, Spent, Tally, run_bulk
+from releasecheck.engine import Limits, Shard, Spent, Tally, ToShow, run_bulk
 from releasecheck.errors import UsageError
 from releasecheck.ledger.jsonl import JsonlWriter, shard_file_name
 from releasecheck.model.judge import sentinel_ids
@@ -183,7 +183,7 @@ async def _after_trials(
 
 def unshown(
     plan: Plan, recorded: Recorded, shard: int, asked: JudgesAsked, *, fresh: bool
-) -> tuple[Shown, ...]:
+) -> tuple[ToShow, ...]:
     """Sentinels that a shard still has to show; `fresh`: there are outputs to be judged, too."""
     if asked == "none":
         return ()
@@ -204,13 +204,13 @@ def unshown(
     return tuple(found)
 
 
-def _shown(spec: JudgeSpec, name: str, sentinel: Sentinel) -> Shown:
+def _shown(spec: JudgeSpec, name: str, sentinel: Sentinel) -> ToShow:
     # Of the cases that the judge applies to, whatever its `when` says.
     when = spec.when
     tags = () if when is None or when.tags is None else tuple(when.tags)
     split = "main" if when is None or when.split in (None, "all") else str(when.split)
     case = JudgeCase(name, sentinel.input, sentinel.expected, sentinel.metadata, tags, split)
-    return Shown(spec.id, name, case, sentinel.output, digest(sentinel.output))
+    return ToShow(spec.id, name, case, sentinel.output, digest(sentinel.output))
 
 
 class StillOpen(NamedTuple):
