@@ -5,6 +5,7 @@ the shortest decimal of each stored number, so that a comparison at a threshold 
 only intervals are floating-point.
 """
 
+from releasecheck.stats.clusters import cluster_sums, clusters_of, robust_error
 from releasecheck.stats.columns import (
     QUANTILES,
     UNREPORTED,
@@ -19,30 +20,67 @@ from releasecheck.stats.columns import (
 )
 from releasecheck.stats.exact import exact, exact_sum, quantile_rank, to_float
 from releasecheck.stats.intervals import mean_interval, quantile_ranks, t_quantile, wilson
+from releasecheck.stats.paired import (
+    RESAMPLES,
+    drop_bound,
+    drop_bound_yes_no,
+    holm,
+    mcnemar,
+    not_inferior,
+    paired_interval,
+    sign_flip,
+)
 from releasecheck.stats.pairing import match_cases
+from releasecheck.stats.power import (
+    Spread,
+    Values,
+    YesNo,
+    detectable_drop,
+    from_baseline,
+    from_pairs,
+    resolvable_drop,
+)
 from releasecheck.stats.shown import count_of, names, plain, quote, show
 
 __all__ = [
     "QUANTILES",
+    "RESAMPLES",
     "UNREPORTED",
     "Column",
+    "Spread",
+    "Values",
+    "YesNo",
     "aggregate",
     "aggregate_cases",
     "case_passes",
+    "cluster_sums",
+    "clusters_of",
     "column",
     "count_of",
+    "detectable_drop",
+    "drop_bound",
+    "drop_bound_yes_no",
     "exact",
     "exact_sum",
+    "from_baseline",
+    "from_pairs",
+    "holm",
     "judge_specs",
     "match_cases",
+    "mcnemar",
     "mean_interval",
     "names",
+    "not_inferior",
+    "paired_interval",
     "plain",
     "quantile_rank",
     "quantile_ranks",
     "quote",
+    "resolvable_drop",
+    "robust_error",
     "rows_of",
     "show",
+    "sign_flip",
     "t_quantile",
     "to_float",
     "verdicts",

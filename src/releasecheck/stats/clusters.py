@@ -1,0 +1,79 @@
+"""Cases that share a cluster are not independent of each other: sums and errors by cluster.
+
+A cluster is whatever its cases have in common beside the suite (one document, one conversation): what goes
+wrong for one of them tends to go wrong for all, so they count as fewer cases than they are.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from releasecheck.model.table import Floats, Indices
+
+_LARGEST: Final = 2.0**960
+"""Beyond it a number counts as this large, so that no sum of such numbers overflows."""
+
+
+def clusters_of(names: Sequence[str | None]) -> Indices | None:
+    """The cluster of each unit, numbered from 0 in order of appearance.
+
+    A unit without a name is a cluster of its own. None where every unit is one, the usual case.
+    """
+    numbers: dict[str, int] = {}
+    found = np.empty(len(names), dtype=np.intp)
+    count = 0
+    for index, name in enumerate(names):
+        if name is None:
+            found[index], count = count, count + 1
+            continue
+        if name not in numbers:
+            numbers[name], count = count, count + 1
+        found[index] = numbers[name]
+    return None if count == len(names) else found
+
+
+def clipped(values: Floats) -> Floats:
+    """The values, none larger than 2**960: sums of what a broken judge says stay numbers.
+
+    Raises:
+        ValueError: one of them is NaN.
+    """
+    if np.isnan(values).any():
+        message = "expected numbers, found NaN"
+        raise ValueError(message)
+    return np.clip(values, -_LARGEST, _LARGEST)
+
+
+def cluster_sums(values: Floats, clusters: Indices | None) -> Floats:
+    """The sum of each cluster's values; the values themselves where every unit is its own cluster."""
+    if clusters is None:
+        return clipped(values)
+    # One addition after the other, in the order of the units: a larger value never makes a smaller sum.
+    return np.bincount(clusters, weights=clipped(values)).astype(np.float64)
+
+
+def robust_error(values: Floats, clusters: Indices | None) -> tuple[float, int] | None:
+    """Standard error of the mean and its degrees of freedom, one less than there are clusters.
+
+    The error is the sandwich one with the correction G / (G - 1) (CR1; Liang and Zeger 1986); without
+    clusters that is the usual one. None for fewer than two clusters and beyond the range of floats.
+    """
+    n = values.size
+    if n < 2:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = cluster_sums(values - values.mean(), clusters)
+        groups = sums.size
+        if groups < 2:
+            return None
+        error = math.sqrt(groups / (groups - 1) * float((sums * sums).sum())) / n
+    # Equal values whose mean was rounded have no spread.
+    if values.min() == values.max():
+        error = 0.0
+    return (error, groups - 1) if math.isfinite(error) else None
