@@ -19,7 +19,7 @@ from releasecheck.model.base import (
 )
 from releasecheck.model.case import Case, Source
 from releasecheck.model.judge import ExactJudge, SimilarityJudge, pass_mark, value_passes
-from releasecheck.model.plan import DECIDING, plan_digest
+from releasecheck.model.plan import DECIDING, DECIDING_SINCE, plan_digest
 from releasecheck.model.results import ResultRow, RowScore, results_digest
 from releasecheck.model.scorecard import EXIT_CODES, OUTCOMES, Counts, GateResult
 from tests.builders import make_plan, no_output
@@ -120,13 +120,22 @@ def test_plan_digest__covers_what_can_decide_and_nothing_else() -> None:
         for name in document:
             changed = {
                 **base,
-                name: {**pin, "run_id": "another"} if name == "baseline" else "another",
+                name: {**pin, "run_id": "another"} if name in ("baseline", "anchor") else "another",
             }
-            assert (plan_digest(changed) != digest) == (name in DECIDING), name
+            deciding = name in {*DECIDING, *DECIDING_SINCE}
+            assert (plan_digest(changed) != digest) == deciding, name
     for name, other in pin.items():
         changed = {**document, "baseline": {**pin, name: other + "x"}}
         same = plan_digest(changed) == plan_digest({**document, "baseline": pin})
         assert same == (name in ("why", "commit", "plan_digest"))
+
+
+def test_plan_digest__of_a_plan_from_before_a_field_existed_holds() -> None:
+    """What an older version wrote without the field is covered without it, and not as its default."""
+    document = make_plan().model_dump(mode="json", by_alias=True)
+    older = {name: value for name, value in document.items() if name not in DECIDING_SINCE}
+    assert plan_digest(older) == digest({name: older.get(name) for name in DECIDING})
+    assert plan_digest(older) != plan_digest(document)
 
 
 def test_plan_digest__does_not_cover_the_layout_of_the_run() -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import jmespath
 from jmespath.exceptions import JMESPathError
 
+from releasecheck.config.comparing import check_comparing
 from releasecheck.config.nodes import Loc, MapNode, problem_at
 from releasecheck.judges.checks import deadline_note, spec_problems
 from releasecheck.judges.wrap import Selector
@@ -70,6 +71,7 @@ def check_suite(suite: Suite, document: MapNode) -> tuple[list[Problem], list[Pr
         check.judge(judge, ("judges", position))
     for position, gate in enumerate(suite.gates):
         check.gate(gate, ("gates", position))
+    check_comparing(suite, check)
     return check.problems, check.notes
 
 
@@ -80,10 +82,12 @@ class _Check:
         self.problems: list[Problem] = []
         self.notes: list[Problem] = []
 
-    def _bad(self, loc: Loc, message: str) -> None:
+    def bad(self, loc: Loc, message: str) -> None:
+        """Something that cannot work."""
         self.problems.append(problem_at(self._document, loc, message))
 
-    def _note(self, loc: Loc, message: str) -> None:
+    def note(self, loc: Loc, message: str) -> None:
+        """Something legal that may not be meant."""
         self.notes.append(problem_at(self._document, loc, message))
 
     def ids(self) -> None:
@@ -94,10 +98,10 @@ class _Check:
                 loc = (section, position, "id")
                 if item.id in first:
                     other = problem_at(self._document, (section, first[item.id], "id"), "")
-                    self._bad(loc, f"the id {item.id!r} is already used in line {other.line}")
+                    self.bad(loc, f"the id {item.id!r} is already used in line {other.line}")
                 first.setdefault(item.id, position)
                 if section == "judges" and item.id in BUILTIN_METRICS:
-                    self._bad(loc, f"{item.id!r} is a built-in metric; choose another id")
+                    self.bad(loc, f"{item.id!r} is a built-in metric; choose another id")
 
     def target(self) -> None:
         """Expressions of the target can be read, and its references can be filled."""
@@ -112,7 +116,7 @@ class _Check:
         self._references(written, ("target",))
         names = {reference.name for reference in references_in(written)}
         if PORT in names and target.start is None:
-            self._bad(
+            self.bad(
                 ("target",),
                 f"${{{PORT}}} is the port of a target that we start; add `start`, or name the port",
             )
@@ -120,26 +124,26 @@ class _Check:
     def judge(self, judge: Judge, loc: Loc) -> None:
         """Its expressions, pass mark and direction make sense."""
         for problem in spec_problems(judge):
-            self._bad((*loc, problem.key or "type"), problem.message)
+            self.bad((*loc, problem.key or "type"), problem.message)
         if not isinstance(judge, YesNoJudge | SimilarityJudge | RankJudge):
             self._references(judge.model_dump(by_alias=True), loc)
         negate = isinstance(judge, YesNoJudge | OthersJudge) and judge.negate
         if negate and judge.better == "lower":
-            self._bad(
+            self.bad(
                 (*loc, "better"),
                 "`negate: true` already turns the judge round; leave out `better: lower`",
             )
         elif isinstance(judge, YesNoJudge) and judge.better == "lower" and judge.pass_at is None:
-            self._bad(
+            self.bad(
                 (*loc, "better"),
                 "with `better: lower` every answer passes at the default `pass_at` of 1; "
                 "write `negate: true` instead, or `pass_at: 0`",
             )
         if (late := deadline_note(judge, self._suite.settle.deadline)) is not None:
-            self._note((*loc, "deadline"), late)
+            self.note((*loc, "deadline"), late)
         own = judge.deadline if isinstance(judge, DeferringJudge | PrecomputedJudge) else None
         if own is not None and own >= self._suite.expires:
-            self._note(
+            self.note(
                 (*loc, "deadline"),
                 f"the judge is waited for {duration_words(own)}, and the run is closed "
                 f"{duration_words(self._suite.expires)} after it was planned; set `expires` of the suite to more "
@@ -158,7 +162,7 @@ class _Check:
         for name, one in zip(sentinel_ids(judge), judge.sentinels, strict=True):
             part = None if select is None else select(one.output)
             if isinstance(part, JudgeFailed):
-                self._bad(
+                self.bad(
                     loc,
                     f"the sentinel {name!r} could get no score: {part.failure.message}; its `output` is a whole "
                     "answer, as the target gives it",
@@ -170,22 +174,22 @@ class _Check:
             return
         low, high = scale
         if not low <= judge.pass_at <= high:
-            self._bad(
+            self.bad(
                 loc,
                 f"expected a number from {low:g} to {high:g}, the scale of {judge.type!r} judges; "
                 f"found {judge.pass_at:g}",
             )
         elif judge.pass_at == (low if judge.better == "higher" else high):
-            self._note(loc, f"every value of {judge.id!r} passes at {judge.pass_at:g}")
+            self.note(loc, f"every value of {judge.id!r} passes at {judge.pass_at:g}")
 
     def _pass_rule(self, judge: Judge, loc: Loc) -> None:
         k, found, n = judge.pass_rule.partition("-of-")
         if not found:
             return
         if int(k) > int(n):
-            self._bad(loc, f"{judge.pass_rule!r} can never pass; the first number is at most {n}")
+            self.bad(loc, f"{judge.pass_rule!r} can never pass; the first number is at most {n}")
         elif int(n) != self._suite.trials:
-            self._bad(
+            self.bad(
                 loc,
                 f"{judge.pass_rule!r} counts {n} trials, and `trials` is {self._suite.trials}; "
                 "they must agree",
@@ -198,7 +202,7 @@ class _Check:
         elif gate.metric in self._judges:
             self._judge_gate(gate, self._judges[gate.metric], loc)
         else:
-            self._bad((*loc, "metric"), self._no_metric(gate.metric))
+            self.bad((*loc, "metric"), self._no_metric(gate.metric))
 
     def _no_metric(self, found: str) -> str:
         known = [*self._judges, *BUILTIN_METRICS]
@@ -212,13 +216,13 @@ class _Check:
     def _builtin_gate(self, gate: GateSpec, loc: Loc) -> None:
         name = f"{gate.metric!r} is a built-in metric and has no pass or fail"
         if gate.require is not None:
-            self._bad((*loc, "require"), f"{name}; use min or max")
+            self.bad((*loc, "require"), f"{name}; use min or max")
         if gate.stat == "pass_rate":
-            self._bad((*loc, "stat"), f"{name}; use mean, min, max, p50, p90, p95, p99 or sum")
+            self.bad((*loc, "stat"), f"{name}; use mean, min, max, p50, p90, p95, p99 or sum")
         if gate.no_regression is not None and gate.no_regression.max_new_failures is not None:
-            self._bad((*loc, "no_regression", "max_new_failures"), f"{name}; use max_drop")
+            self.bad((*loc, "no_regression", "max_new_failures"), f"{name}; use max_drop")
         if gate.on_target_failure == "count_as_fail":
-            self._bad(
+            self.bad(
                 (*loc, "on_target_failure"),
                 f"{gate.metric!r} has no worst value to count a failure as; "
                 "leave it out and add a gate on target_errors",
@@ -233,12 +237,12 @@ class _Check:
         if (by_pass or counts_new) and not has_pass_mark(judge):
             place = "require" if gate.require is not None else "stat"
             key: Loc = (place,) if by_pass else ("no_regression", "max_new_failures")
-            self._bad(
+            self.bad(
                 (*loc, *key),
                 f"the judge {judge.id!r} has no pass mark; give it a `pass_at`",
             )
         if gate.require is not None and gate.stat != "mean":
-            self._bad((*loc, "stat"), "`require` looks at every case by itself; leave out `stat`")
+            self.bad((*loc, "stat"), "`require` looks at every case by itself; leave out `stat`")
         self._counted_failures(gate, judge, loc, by_pass=by_pass)
         scale = (0.0, 1.0) if gate.stat == "pass_rate" else value_range(judge)
         self._threshold(gate, scale, loc)
@@ -247,7 +251,7 @@ class _Check:
         place = (*loc, "on_target_failure")
         limits = value_range(judge)
         if gate.on_target_failure == "count_as_fail" and limits is None and not by_pass:
-            self._bad(
+            self.bad(
                 place,
                 f"the worst value of the {judge.type} judge {judge.id!r} is not known; give it a "
                 "`scale`, or use `stat: pass_rate` or `require: all` with it",
@@ -257,7 +261,7 @@ class _Check:
             if limits is not None and gate.stat != "pass_rate":
                 worst = limits[0] if judge.better == "higher" else limits[1]
                 counts = f"{worst:g}, the worst value of {judge.id!r}"
-            self._bad(
+            self.bad(
                 place,
                 f"a failed call would count as {counts}, and so help to stay "
                 f"{'below' if rule == 'max' else 'above'} `{rule}`: leave it out and add a gate on "
@@ -279,13 +283,13 @@ class _Check:
             if outside:
                 end = f"{low:g} to {high:g}" if high is not None else f"{low:g} upwards"
                 advice = "; write 85 % as 0.85" if high == 1 and value > 1 else ""
-                self._bad(
+                self.bad(
                     (*loc, key),
                     f"{gate.metric!r} goes from {end}, so that {key} {value:g} decides nothing"
                     f"{advice}",
                 )
             elif value == (low if key == "min" else high):
-                self._note(
+                self.note(
                     (*loc, key),
                     f"no score can fall outside {key} {value:g}; this gate only demands that no "
                     "score is missing",
@@ -298,13 +302,13 @@ class _Check:
             return
         place = (*loc, "no_regression", "max_drop")
         if rule.max_drop > high:
-            self._bad(
+            self.bad(
                 place,
                 f"{gate.metric!r} goes from 0 to {high:g}, so that it can never drop by more than "
                 f"{rule.max_drop:g}; write 2 % as 0.02",
             )
         elif rule.max_drop == high and rule.max_new_failures is None:
-            self._note(place, f"no drop can exceed {rule.max_drop:g}")
+            self.note(place, f"no drop can exceed {rule.max_drop:g}")
 
     def _jmespath(self, expression: str | None, loc: Loc) -> None:
         if expression is None:
@@ -313,12 +317,12 @@ class _Check:
             jmespath.compile(expression)
         except (JMESPathError, RecursionError, ValueError) as error:
             reason = " ".join(str(error).split())[:200]
-            self._bad(loc, f"expected a JMESPath expression, found {expression[:60]!r}: {reason}")
+            self.bad(loc, f"expected a JMESPath expression, found {expression[:60]!r}: {reason}")
 
     def _references(self, value: Json, loc: Loc) -> None:
         for inner, text in _texts(value, loc):
             if bad := _BAD_REFERENCE.search(text):
-                self._bad(
+                self.bad(
                     inner,
                     f"expected ${{NAME}} or ${{NAME:-default}}, found {bad[0][:40]!r}; "
                     "write $${ for a literal ${",

@@ -154,6 +154,11 @@ class _Cover:
             ]
         if len(self.problems) > before:
             return
+        if gate.min_scored is not None and 0 < len(chosen) < gate.min_scored:
+            self._bad(
+                (*loc, "min_scored"),
+                f"it has {len(chosen)} cases, so that {gate.min_scored} of them can never have a score",
+            )
         if not chosen:
             self._bad(loc, "no case is both in its split and in its `cases`; it would gate nothing")
         elif gate.metric not in BUILTIN_METRICS:

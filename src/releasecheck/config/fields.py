@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from releasecheck.config.rows import kind
 from releasecheck.errors import Problem
 from releasecheck.model.base import IDENTIFIER
-from releasecheck.model.case import Case, Source
+from releasecheck.model.case import CLUSTER, Case, Source, cluster_of
 from releasecheck.model.nearest import listing, nearest
 
 if TYPE_CHECKING:
@@ -219,6 +219,13 @@ class CaseReader:
                 )
             else:
                 own[key] = value
+        named = own.get(CLUSTER)
+        if named not in (None, "") and cluster_of(own) is None:
+            self._bad(
+                row.line,
+                CLUSTER,
+                f"expected a text or a whole number, by which cases of one cluster know each other; found {kind(named)}",
+            )
         return own
 
     def _own_metadata(self, row: Row) -> dict[str, Json]:

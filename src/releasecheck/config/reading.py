@@ -6,6 +6,7 @@ anchors and `<<` work, and cannot grow without bound.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final, NoReturn
 
 import yaml
@@ -28,6 +29,9 @@ from releasecheck.errors import ConfigError, Problem
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_DAYS: Final = {"until"}
+"""Keys whose values are days."""
+_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 MAX_NODES: Final = 100_000
 """Values in one document after all aliases are followed; more is an alias bomb (or a dataset)."""
 _TAGS: Final = {
@@ -156,6 +160,8 @@ class _Reader:
         text: str = event.value
         if not event.implicit[0]:  # quoted, a block, or tagged as text
             return text
+        if loc and loc[-1] in _DAYS and _DAY.fullmatch(text):
+            return text  # a day is what is meant here, to any reader
         try:
             return read_plain(text)
         except Unclear as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -132,6 +133,32 @@ def parse_rate(value: object) -> float:
     return float(match[1]) / _RATE_S[match[2]]
 
 
+def parse_day(value: object) -> str:
+    """A calendar day as `2026-12-31`.
+
+    Raises:
+        ValueError: anything else.
+    """
+    try:
+        if isinstance(value, str) and len(value) == len("2026-12-31"):
+            return date.fromisoformat(value).isoformat()
+    except ValueError:
+        pass
+    message = f"expected a day such as 2026-12-31, found {value!r}"
+    raise ValueError(message)
+
+
+def _filled(value: str) -> str:
+    if not value.strip():
+        message = "expected a text, found an empty one"
+        raise ValueError(message)
+    return value
+
+
+Day = Annotated[str, BeforeValidator(parse_day)]
+"""A calendar day (UTC), written as `2026-12-31`."""
+Filled = Annotated[str, AfterValidator(_filled)]
+"""A text that is not empty."""
 Duration = Annotated[float, BeforeValidator(parse_duration)]
 """Seconds; written as `60s`, `5m`, `1h30m`, or a number of seconds."""
 Size = Annotated[int, BeforeValidator(parse_size)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 from msgspec import Struct
 
@@ -73,6 +75,18 @@ class Case(Struct, frozen=True):
             msgspec.DecodeError: it is none.
         """
         return _lines.decode(line)
+
+
+CLUSTER: Final = "cluster"
+"""The metadata key that names what a case belongs to: a document, a conversation, a customer."""
+
+
+def cluster_of(metadata: dict[str, Json]) -> str | None:
+    """What a case's metadata names as its cluster, a text or a whole number; None where it names none."""
+    found = metadata.get(CLUSTER)
+    if isinstance(found, int) and not isinstance(found, bool):
+        return str(found)
+    return found if isinstance(found, str) and found else None
 
 
 _lines = msgspec.json.Decoder(Case)

@@ -6,12 +6,14 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from releasecheck.model.base import Finite, Identifier, Texts, Written
+from releasecheck.model.base import Finite, Fraction01, Identifier, Texts, Written
 
 BUILTIN_METRICS = ("latency_ms", "cost_usd", "tokens", "target_errors")
 """Metrics measured by the runner itself; judges may not take these ids."""
 
 Stat: TypeAlias = Literal["mean", "pass_rate", "min", "max", "p50", "p90", "p95", "p99", "sum"]
+Decide: TypeAlias = Literal["point", "significant", "non-inferior"]
+Against: TypeAlias = Literal["baseline", "anchor"]
 
 
 class CaseFilter(Written):
@@ -37,8 +39,23 @@ class NoRegression(Written):
     """The largest fall of the metric (in the worse direction) that passes; absolute."""
     max_new_failures: Annotated[int, Field(ge=0)] | None = None
     """Cases that passed in the baseline and fail now; None is no bound."""
-    decide: Literal["point"] = "point"
-    """How; `point` blocks when the drop exceeds `max_drop`."""
+    decide: Decide = "point"
+    """`point` blocks when the drop exceeds `max_drop`; `significant` when it does and chance alone would
+    not bring it; `non-inferior` unless chance alone would not hide a drop above `max_drop`."""
+    against: Against | None = None
+    """The earlier run to compare with; None is the baseline, and the anchor too where the suite names one."""
+    underpowered: Literal["warn", "refuse"] = "warn"
+    """What to do where the suite is too small or too noisy to tell a drop of `max_drop` from none."""
+
+    @model_validator(mode="after")
+    def _room_to_decide(self) -> NoRegression:
+        if self.max_drop == 0 and self.decide == "non-inferior":
+            message = "`non-inferior` shows that a drop is below `max_drop`; with max_drop 0 it could never pass"
+            raise ValueError(message)
+        if self.max_drop == 0 and self.underpowered == "refuse":
+            message = "no suite is large enough to see a drop of 0; `underpowered: refuse` needs a max_drop above 0"
+            raise ValueError(message)
+        return self
 
 
 class GateSpec(Written):
@@ -64,6 +81,10 @@ class GateSpec(Written):
     """Blocks when the candidate is worse than the baseline allows."""
     on_target_failure: Literal["refuse", "count_as_fail"] = "refuse"
     """A failed call makes the gate refuse, or counts as the worst value of its judge."""
+    min_scored: Annotated[int, Field(ge=1)] | None = None
+    """Cases that must have a score at least; None is one."""
+    max_not_applicable: Fraction01 | None = None
+    """Largest share of its cases that the judge may call not applicable; None is all but one."""
 
     @model_validator(mode="after")
     def _one_rule(self) -> GateSpec:

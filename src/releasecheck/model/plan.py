@@ -11,7 +11,16 @@ from releasecheck.model.base import Digest, Document, FromList, JsonValue
 from releasecheck.model.gate import GateSpec
 from releasecheck.model.judge import Judge
 from releasecheck.model.policy import Adopted, Policy
-from releasecheck.model.suite import BaselineRule, Budget, Settle, StoreOutputs
+from releasecheck.model.record import FIRST_REVISION
+from releasecheck.model.suite import (
+    BaselineRule,
+    Budget,
+    Correction,
+    Quarantined,
+    Settle,
+    StoreOutputs,
+    Waiver,
+)
 from releasecheck.model.target import Target
 
 Mode: TypeAlias = Literal["full", "preview", "delta"]
@@ -131,6 +140,15 @@ class Plan(Document):
     confidence: float
     store_outputs: StoreOutputs
     budget: Budget | None = None
+    correction: Correction = "none"
+    """Of the p-values of several `significant` gates; plans of older versions had none of those."""
+    stop_when_decided: bool = False
+    quarantine: Annotated[tuple[Quarantined, ...], FromList] = ()
+    """What was in force on the day the plan was made."""
+    waivers: Annotated[tuple[Waiver, ...], FromList] = ()
+    """What was in force on the day the plan was made."""
+    lapsed: tuple[str, ...] = ()
+    """Quarantines and waivers that were over by then, or name nothing that is there, in words."""
     expires_s: float
     cases: int
     splits: dict[str, int]
@@ -139,6 +157,8 @@ class Plan(Document):
     """Over (id, digest, split, tags) of every case in plan order."""
     selection: Selection
     baseline: BaselinePin | None = None
+    anchor: BaselinePin | None = None
+    """A second, fixed run to compare with; its files lie in the plan's `anchor/`."""
     shards: Annotated[tuple[Shard, ...], FromList]
     git: GitState | None = None
     policy: Policy
@@ -149,6 +169,14 @@ class Plan(Document):
     """The untrusted run whose outputs are judged; None: the target is asked."""
     context: dict[str, JsonValue] = {}
     """CI facts (repository, run, actor); shown, never decided from."""
+    retry_of: str | None = None
+    """The run whose answers and scores this one carries, where it redoes what failed there; decides nothing."""
+    revision: int = FIRST_REVISION
+    """Above the first: the same run's stored outputs, judged again under other rules."""
+    revises: Digest | None = None
+    """`plan_digest` of the revision before it; None for the first."""
+    keeps_measured: bool = False
+    """Of a later revision: what the one before measured with the same judges is kept (`rescore --missing`)."""
 
     @property
     def pairs(self) -> int:
@@ -185,15 +213,24 @@ DECIDING: Final = (
     "confidence", "cases_digest", "baseline",
 )  # fmt: skip
 """Fields that can decide the outcome: what `plan_digest` covers."""
+DECIDING_SINCE: Final = ("correction", "stop_when_decided", "quarantine", "waivers", "anchor")
+"""The same, but unknown to older plans: covered where they are written, so that an old digest holds."""
 
 
 def plan_digest(document: dict[str, Any]) -> str:
     """The digest of a plan's deciding fields, from its JSON form."""
     covered = {name: document.get(name) for name in DECIDING}
-    if covered["baseline"] is not None:
-        pin = covered["baseline"]
-        covered["baseline"] = {
-            name: pin[name]
-            for name in ("run_id", "scorecard_digest", "results_digest", "manifest_digest")
-        }
+    covered |= {name: document[name] for name in DECIDING_SINCE if name in document}
+    for name in ("baseline", "anchor"):
+        pin = covered.get(name)
+        if pin is not None:
+            covered[name] = {key: pin[key] for key in _PINNED}
+    if document.get("revision", FIRST_REVISION) != FIRST_REVISION:
+        covered |= {name: document.get(name) for name in _REVISED}
     return digest(covered)
+
+
+_REVISED: Final = ("revision", "revises", "keeps_measured")
+"""What of a later revision decides besides; a first one has the digest that plans always had."""
+_PINNED: Final = ("run_id", "scorecard_digest", "results_digest", "manifest_digest")
+"""What of a baseline can decide."""

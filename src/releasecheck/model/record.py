@@ -30,6 +30,12 @@ RESUMED: Final = "resumed_after_deadline"
 """Note on a score that was taken once more than the deadline allowed, since settling had been interrupted."""
 OUTPUT_LOST: Final = "output_lost"
 """Note on an output: the one before it was not stored, and had to be asked again to be judged."""
+TAKEN_LATE: Final = "taken_late"
+"""Note on a score of a revision: it came after its deadline, and was taken by `rescore --missing`."""
+OUTPUT_NOT_STORED: Final = "output_not_stored"
+"""Why a score is missing for good: the output was purged, or never kept, so that no judge can read it."""
+FIRST_REVISION: Final = 1
+"""Of the scores that a run brought itself; `rescore` appends others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +99,16 @@ class FileHeader:
     approved_by: str | None = None
     """Who approved calling a target with irreversible effects."""
     code: Code = UNKNOWN_CODE
+    revision: int = FIRST_REVISION
+    """Of its scores; in a revision above the first they are all it holds."""
 
     def to_json(self) -> dict[str, Json]:
         """The line."""
+        revised: dict[str, Json] = {}
+        if self.revision != FIRST_REVISION:
+            revised["revision"] = self.revision
         return {
+            **revised,
             "record": "shard",
             "schema": RESULTS_SCHEMA,
             "run_id": self.run_id,
@@ -132,10 +144,13 @@ class OutputRecord(NamedTuple):
     """Attempts made, retries included."""
     notes: tuple[str, ...] = ()
     """What was repaired on the way in, `surrogates_replaced`, `redacted`, or `output_lost`."""
+    carried_from: str | None = None
+    """The run that recorded it first, of which this one is a retry; None: it was asked here."""
 
     def to_json(self) -> dict[str, Json]:
         """The line."""
         return {
+            **_carried(self.carried_from),
             "record": "output",
             "case": self.case,
             "trial": self.trial,
@@ -156,7 +171,7 @@ class OutputRecord(NamedTuple):
 
         What `dump_line` makes of `to_json`, many times faster: a run writes two such lines per trial.
         """
-        if self.failure is not None:
+        if self.failure is not None or self.carried_from is not None:
             return lines_of(self.to_json())
         with suppress(UnicodeEncodeError):  # half a surrogate pair: the slow way repairs it
             head = (
@@ -190,13 +205,18 @@ class ScoreRecord(NamedTuple):
     revision: int
     at: str
     notes: tuple[str, ...] = ()
-    """How it came, where that must be said: `resumed_after_deadline`."""
+    """How it came, where that must be said: `resumed_after_deadline`, `taken_late`."""
+    carried_from: str | None = None
+    """The run that recorded it first, of which this one is a retry."""
+    carried_from_revision: int | None = None
+    """The revision that measured it, where `rescore --missing` kept it."""
 
     def to_json(self) -> dict[str, Json]:
         """The line."""
         noted: dict[str, Json] = {"notes": list(self.notes)} if self.notes else {}
         return {
             **noted,
+            **_carried(self.carried_from, self.carried_from_revision),
             "record": "score",
             "case": self.case,
             "trial": self.trial,
@@ -210,7 +230,8 @@ class ScoreRecord(NamedTuple):
     def to_lines(self) -> tuple[bytes, bytes]:
         """The line as it is written, and as purging leaves it (see `OutputRecord.to_lines`)."""
         score = self.score
-        if not isinstance(score, Scored) or self.notes:
+        carried = self.carried_from is not None or self.carried_from_revision is not None
+        if not isinstance(score, Scored) or self.notes or carried:
             return lines_of(self.to_json())
         with suppress(UnicodeEncodeError):
             head = (
@@ -227,6 +248,16 @@ class ScoreRecord(NamedTuple):
                 return stable, stable
             return b"%b%b%b" % (head, json_text(score.reason).encode(), tail), stable
         return lines_of(self.to_json())
+
+
+def _carried(run: str | None, revision: int | None = None) -> dict[str, Json]:
+    """Where a copied line came from; nothing in a line that was recorded here."""
+    found: dict[str, Json] = {}
+    if run is not None:
+        found["carried_from"] = run
+    if revision is not None:
+        found["carried_from_revision"] = revision
+    return found
 
 
 def _score_fields(score: Score, ticket: str | None, usage: Usage) -> dict[str, Json]:
@@ -270,10 +301,14 @@ class SentinelRecord(NamedTuple):
     ticket: str | None
     usage: Usage
     at: str
+    carried_from: str | None = None
+    """As of a score."""
+    carried_from_revision: int | None = None
 
     def to_json(self) -> dict[str, Json]:
         """The line."""
         return {
+            **_carried(self.carried_from, self.carried_from_revision),
             "record": "sentinel",
             "judge": self.judge,
             "sentinel": self.sentinel,
@@ -484,6 +519,7 @@ def _read_header(row: Mapping[str, Any]) -> FileHeader:
         tool=_text(row, "tool"),
         approved_by=_optional_text(row, "approved_by"),
         code=_code(row.get("code") or {}),
+        revision=_whole(row, "revision", 1) if "revision" in row else FIRST_REVISION,
     )
 
 
@@ -506,7 +542,14 @@ def _read_output(row: Mapping[str, Any]) -> OutputRecord:
         at=_text(row, "at"),
         calls=_whole(row, "calls", 1) if "calls" in row else 1,
         notes=_texts(row, "notes") if "notes" in row else (),
+        carried_from=_optional_text(row, "carried_from"),
     )
+
+
+def _carried_revision(row: Mapping[str, Any]) -> int | None:
+    if row.get("carried_from_revision") is None:
+        return None
+    return _whole(row, "carried_from_revision", FIRST_REVISION)
 
 
 def _read_state(row: Mapping[str, Any]) -> Score:
@@ -546,6 +589,8 @@ def _read_score(row: Mapping[str, Any]) -> ScoreRecord:
         revision=_whole(row, "revision", 1),
         at=_moment(row, "at") if isinstance(score, Pending) else _text(row, "at"),
         notes=_texts(row, "notes") if "notes" in row else (),
+        carried_from=_optional_text(row, "carried_from"),
+        carried_from_revision=_carried_revision(row),
     )
 
 
@@ -560,6 +605,8 @@ def _read_sentinel(row: Mapping[str, Any]) -> SentinelRecord:
         ticket=_optional_text(row, "ticket"),
         usage=_usage(row),
         at=_moment(row, "at") if isinstance(score, Pending) else _text(row, "at"),
+        carried_from=_optional_text(row, "carried_from"),
+        carried_from_revision=_carried_revision(row),
     )
 
 

@@ -63,6 +63,8 @@ class ResultRow:
     """By judge id, every planned judge."""
     passed: dict[str, bool]
     """By judge id, where known."""
+    cluster: str | None = None
+    """What the case's metadata names as `cluster`."""
 
     def to_json(self) -> dict[str, Json]:
         """The line."""
@@ -72,6 +74,7 @@ class ResultRow:
             "trial": self.trial,
             "split": self.split,
             "tags": list(self.tags),
+            **({} if self.cluster is None else {"cluster": self.cluster}),
             "output": self.output,
             "failure": None if self.failure is None else self.failure.to_json(),
             "latency_ms": self.latency_ms,
@@ -91,6 +94,7 @@ class ResultRow:
             trial=row["trial"],
             split=row["split"],
             tags=tuple(row.get("tags", ())),
+            cluster=row.get("cluster"),
             output=row["output"],
             failure=None if row["failure"] is None else Failure.from_json(row["failure"]),
             latency_ms=row["latency_ms"],

@@ -7,8 +7,10 @@ from typing import Annotated, Final, Literal, TypeAlias
 from pydantic import Field, model_validator
 
 from releasecheck.model.base import Digest, Document, FromList, JsonValue
+from releasecheck.model.gate import Against, Decide
 from releasecheck.model.plan import Mode
 from releasecheck.model.policy import Adopted, Policy
+from releasecheck.model.suite import Quarantined, Waiver
 
 Outcome: TypeAlias = Literal[
     "pass", "bootstrap", "not_selected", "not_comparable", "blocked_missing", "block"
@@ -121,7 +123,26 @@ class GateResult(Document):
     compared: int | None = None
     """Cases compared, for no-regression; pairs measured, otherwise."""
     p_value: float | None = None
+    """One-sided, of "no drop" (`non-inferior`: of a drop of `threshold` or more), before any correction."""
     min_detectable_drop: float | None = None
+    """The smallest true drop at which this gate blocks four times in five."""
+    decide: Decide | None = None
+    """How a no-regression gate decides; None for every other rule."""
+    against: Against | None = None
+    """Which earlier run a no-regression gate compares with; None for every other rule."""
+    p_adjusted: float | None = None
+    """`p_value` corrected for the run's other `significant` gates: what decides."""
+    drop_bound: float | None = None
+    """`non-inferior`: a one-sided bound on the drop, at the suite's confidence."""
+    resolvable_drop: float | None = None
+    """The smallest drop that can be told from none with this many cases and this much noise."""
+    quarantined: int = 0
+    """Cases of this gate that a quarantine left out."""
+    new_failures: tuple[str, ...] = ()
+    """No-regression over a judge with a pass mark: compared cases that passed before and fail now."""
+    new_passes: tuple[str, ...] = ()
+    waived: bool = False
+    """It blocked, and a waiver of the suite says that this does not stop the release."""
 
     @model_validator(mode="after")
     def _pass_needs_a_comparison(self) -> GateResult:
@@ -173,6 +194,15 @@ class CaseChanges(Document):
     """(id in the baseline, id now)."""
 
 
+class Axis(Document):
+    """One thing that may differ between the two sides of a comparison (X-25)."""
+
+    axis: Literal["cases", "judges", "target", "policy"]
+    answer: Literal["held", "differs", "unknown"]
+    note: str
+    """What differs, in words; empty where it held."""
+
+
 class BaselineUsed(Document):
     """The run compared with."""
 
@@ -182,6 +212,10 @@ class BaselineUsed(Document):
     scorecard_digest: Digest
     cases: CaseChanges
     judges_changed: tuple[str, ...] = ()
+    axes: Annotated[tuple[Axis, ...], FromList] = ()
+    """What is the same on both sides, axis by axis."""
+    rejudged: dict[str, int] = {}
+    """Stored outputs of the baseline that a changed judge of this run scored, by judge."""
 
 
 class ShardSeen(Document):
@@ -243,6 +277,14 @@ class Scorecard(Document):
     waiting: Annotated[tuple[Waiting, ...], FromList] = ()
     sentinels: Annotated[tuple[Sentinels, ...], FromList] = ()
     baseline: BaselineUsed | None = None
+    anchor: BaselineUsed | None = None
+    """The second, fixed run compared with."""
+    waivers: Annotated[tuple[Waiver, ...], FromList] = ()
+    """In force; `overridden` says whether they made a difference."""
+    quarantine: Annotated[tuple[Quarantined, ...], FromList] = ()
+    """In force: cases that no gate looked at."""
+    decided_early: bool = False
+    """Not every case was asked, since none of the rest could have saved the run from blocking."""
     shards: Annotated[tuple[ShardSeen, ...], FromList] = ()
     conflicts: Annotated[tuple[Conflict, ...], FromList] = ()
     costs: Costs = Costs()

@@ -6,7 +6,16 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field
 
-from releasecheck.model.base import Duration, FromList, Identifier, Positive, SuiteName, Written
+from releasecheck.model.base import (
+    Day,
+    Duration,
+    Filled,
+    FromList,
+    Identifier,
+    Positive,
+    SuiteName,
+    Written,
+)
 from releasecheck.model.gate import GateSpec
 from releasecheck.model.judge import Judge
 from releasecheck.model.target import Target
@@ -51,6 +60,10 @@ class BaselineRule(Written):
     """Least part of the baseline's scored cases that must be comparable."""
     on_missing: Literal["refuse", "bootstrap"] = "refuse"
     """Without any baseline: no verdict, or a neutral outcome for a first run."""
+    anchor: str | None = None
+    """Folder of a second, fixed baseline, such as the last release: small drops cannot add up unseen."""
+    rejudge_baseline: bool = False
+    """Where a judge has changed: judge the baseline's stored outputs by the new one, and compare."""
 
 
 class Settle(Written):
@@ -75,7 +88,36 @@ class Budget(Written):
     """Seconds; None is no limit."""
 
 
+class Quarantined(Written):
+    """A case that no gate looks at for a while, because it is known to be unreliable."""
+
+    case: str
+    """Its id."""
+    judge: str | None = None
+    """Only for this judge; None is for every metric."""
+    owner: Filled
+    """Who will mend it."""
+    reason: Filled
+    """Why it may be left out."""
+    until: Day
+    """The last day; after it the case counts again."""
+
+
+class Waiver(Written):
+    """Somebody's decision that a blocking gate does not stop a release for now."""
+
+    gate: str
+    """Its id."""
+    who: Filled
+    """Who decided."""
+    why: Filled
+    """For what reason."""
+    until: Day
+    """The last day; after it the gate stops the release again."""
+
+
 StoreOutputs: TypeAlias = Literal["full", "digest", "none"]
+Correction: TypeAlias = Literal["holm", "none"]
 
 
 def _not_bool(value: object) -> object:
@@ -118,5 +160,36 @@ class Suite(Written):
     """Keep outputs, only their digests once judged, or neither outputs nor reasons."""
     budget: Budget | None = None
     """What a run may use; None is no limit."""
+    correction: Correction = "holm"
+    """How the p-values of several `significant` gates are corrected."""
+    stop_when_decided: bool = False
+    """End once no remaining case can save the run from blocking."""
+    quarantine: Annotated[tuple[Quarantined, ...], FromList] = ()
+    """Unreliable cases that no gate looks at for a while."""
+    waivers: Annotated[tuple[Waiver, ...], FromList] = ()
+    """Gates that may block without stopping the release, for a while."""
     expires: Duration = 86_400.0
     """Seconds after which an open run is closed as it is."""
+
+
+ANCHOR_SUFFIX = "-anchor"
+
+
+def planned_gates(suite: Suite) -> tuple[GateSpec, ...]:
+    """Every gate that decides, in the suite's order.
+
+    With an anchor, a no-regression gate that does not say what it compares with is decided twice, against
+    the baseline under its own id and against the anchor under `<id>-anchor`: a chain of drops that are each
+    small enough for the baseline, which moves along, adds up against the anchor, which does not (G-22).
+    """
+    gates: list[GateSpec] = []
+    for gate in suite.gates:
+        rule = gate.no_regression
+        if rule is None or rule.against is not None or suite.baseline.anchor is None:
+            gates.append(gate)
+            continue
+        near = rule.model_copy(update={"against": "baseline"})
+        far = rule.model_copy(update={"against": "anchor"})
+        gates.append(gate.model_copy(update={"no_regression": near}))
+        gates.append(gate.model_copy(update={"id": gate.id + ANCHOR_SUFFIX, "no_regression": far}))
+    return tuple(gates)

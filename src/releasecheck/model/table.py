@@ -35,6 +35,8 @@ class CaseRow:
     path: str
     """Dataset file, relative to the config."""
     line: int
+    cluster: str | None = None
+    """What its metadata names as `cluster`: cases that fail together; None is one of its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 FILES: Final = ("scorecard.json", "results.jsonl", "manifest.json")
 PROMOTION: Final = "promotion.json"
+BASELINE: Final = "baseline"
+"""Folder of a plan with the files of its baseline."""
+ANCHOR: Final = "anchor"
+"""Folder of a plan with the files of its anchor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,19 +251,26 @@ def open_baseline(folder: PlanFolder) -> Baseline | None:
     Raises:
         Untrusted: the copy is not what the plan pinned.
     """
-    pin = folder.plan.baseline
+    return _pinned(folder.path / BASELINE, folder.plan.baseline, BASELINE)
+
+
+def open_anchor(folder: PlanFolder) -> Baseline | None:
+    """The anchor pinned in a plan (see `open_baseline`)."""
+    return _pinned(folder.path / ANCHOR, folder.plan.anchor, ANCHOR)
+
+
+def _pinned(where: Path, pin: BaselinePin | None, what: str) -> Baseline | None:
     if pin is None:
         return None
-    where = folder.path / "baseline"
     try:
         found = read_baseline(where, pin.why)
     except UsageError as error:
         message = (
-            f"{where}: the plan pins baseline {pin.run_id}, but its copy cannot be read: {error}"
+            f"{where}: the plan pins the {what} {pin.run_id}, but its copy cannot be read: {error}"
         )
         raise Untrusted(message) from None
     if found.pin(pin.why) != pin:
-        message = f"{where}: this is not the baseline that the plan pins ({pin.run_id})"
+        message = f"{where}: this is not the {what} that the plan pins ({pin.run_id})"
         raise Untrusted(message)
     return found.baseline
 

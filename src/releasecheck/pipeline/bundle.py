@@ -10,6 +10,7 @@ from releasecheck.errors import Untrusted, UsageError
 from releasecheck.ledger.jsonl import stable_file_digest
 from releasecheck.model.results import ResultRow, RowView, results_digest
 from releasecheck.model.scorecard import Manifest, Scorecard
+from releasecheck.pipeline.baselines import BASELINE
 from releasecheck.pipeline.files import file_digest, read_document, write_whole
 from releasecheck.pipeline.folders import LEDGER_FILE
 from releasecheck.pipeline.rows import results_file
@@ -212,7 +213,7 @@ def _views(bundle: Bundle, folder: PlanFolder) -> Iterator[RowView]:
 
 
 def _baseline_rows(folder: PlanFolder) -> Callable[[], Iterator[ResultRow]] | None:
-    path = folder.path / "baseline" / "results.jsonl"
+    path = folder.path / BASELINE / "results.jsonl"
     if folder.plan.baseline is None:
         return None
 

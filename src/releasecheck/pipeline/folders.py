@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from releasecheck.canonical import parse_own
 from releasecheck.errors import NotResumable, Untrusted, UsageError
 from releasecheck.ledger.jsonl import LedgerReader, finish_file_name, shard_file_name
-from releasecheck.model.case import Case
+from releasecheck.model.case import Case, cluster_of
 from releasecheck.model.table import CaseRow
 from releasecheck.pipeline.files import read_bytes, read_document
 from releasecheck.plan import verify_plan
@@ -73,7 +73,7 @@ class PlanFolder:
                     source = row["source"]
                     case = CaseRow(
                         row["id"], row["digest"], row["split"], tuple(row["tags"]),
-                        source["path"], source["line"],
+                        source["path"], source["line"], cluster_of(row["metadata"]),
                     )  # fmt: skip
                     found.append((row["index"], case, shard.index))
         found.sort(key=lambda item: item[0])

@@ -13,7 +13,7 @@ from releasecheck.model.plan import GitState, Root, TargetPlugin
 from releasecheck.model.policy import Policy
 from releasecheck.model.target import PluginTarget
 from releasecheck.pipeline.adopting import read_adopted
-from releasecheck.pipeline.baselines import has_baseline, read_whole_baseline
+from releasecheck.pipeline.baselines import ANCHOR, BASELINE, has_baseline, read_whole_baseline
 from releasecheck.pipeline.files import write_whole
 from releasecheck.pipeline.policy import PolicySource, load_with, policy_changes
 from releasecheck.pipeline.preflight import placed_in
@@ -121,6 +121,7 @@ def make_plan(
         raise UsageError(message)
     source = _source(request)
     baseline = _baseline(request, source.loaded)
+    anchor = _anchor(request, source.loaded)
     times = None if baseline is None else baseline.times()
     chosen = source.chosen
     circumstances = Circumstances(
@@ -134,6 +135,7 @@ def make_plan(
         target_plugin=_target_plugin(source),
         seed=request.seed,
         baseline=None if baseline is None else baseline.pin(_why(request, source.loaded)),
+        anchor=None if anchor is None else anchor.pin(_why_anchor(source.loaded)),
         git=request.git,
         context=dict(request.context or {}),
     )
@@ -146,9 +148,9 @@ def make_plan(
     frozen = freeze(loaded.suite, chosen, plan_judges(loaded), shards, circumstances, times)
     with placed_in(loaded):
         check(frozen.plan, Roots(loaded.root, loaded.policy_root), world.environment)
-    if baseline is not None:
-        for name, data in baseline.data.items():
-            write_whole(out / "baseline" / name, [data])
+    for folder, files in ((BASELINE, baseline), (ANCHOR, anchor)):
+        for name, data in ({} if files is None else files.data).items():
+            write_whole(out / folder / name, [data])
     # plan.json last: a folder is a plan once it is there.
     for name in sorted(frozen.files, key=lambda name: name == PLAN_FILE):
         write_whole(out / name, [frozen.files[name]])
@@ -188,6 +190,18 @@ def _baseline(request: PlanRequest, loaded: LoadedSuite) -> BaselineFiles | None
         return read_whole_baseline(request.baseline, _why(request, loaded))
     folder = loaded.policy_root / loaded.suite.baseline.path
     return read_whole_baseline(folder, _why(request, loaded)) if has_baseline(folder) else None
+
+
+def _anchor(request: PlanRequest, loaded: LoadedSuite) -> BaselineFiles | None:
+    below = loaded.suite.baseline.anchor
+    if below is None or request.baseline == "none":
+        return None
+    folder = loaded.policy_root / below
+    return read_whole_baseline(folder, _why_anchor(loaded)) if has_baseline(folder) else None
+
+
+def _why_anchor(loaded: LoadedSuite) -> str:
+    return f"the anchor in {loaded.suite.baseline.anchor}"
 
 
 def _why(request: PlanRequest, loaded: LoadedSuite) -> str:

@@ -96,7 +96,7 @@ def policy_changes(
         settings = [
             # Files first: no number of new settings can crowd them out.
             *_judge_files(rules, own),
-            *file_changes("baseline", _baseline_files(rules), _baseline_files(own)),
+            *_baseline_changes(rules, own),
             *setting_changes(_json(rules), _json(own)),
         ]
     return PolicyChanges(
@@ -154,9 +154,22 @@ def _judge_files(before: LoadedSuite, after: LoadedSuite) -> list[SettingChange]
     return found
 
 
-def _baseline_files(loaded: LoadedSuite) -> dict[str, str]:
-    folder = loaded.policy_root / loaded.suite.baseline.path
-    found = {}
+def _baseline_changes(before: LoadedSuite, after: LoadedSuite) -> list[SettingChange]:
+    """Files of the baseline, and of the anchor where either side names one."""
+    rules, own = before.suite.baseline, after.suite.baseline
+    found = file_changes(
+        "baseline", _baseline_files(before, rules.path), _baseline_files(after, own.path)
+    )
+    return found + file_changes(
+        "anchor", _baseline_files(before, rules.anchor), _baseline_files(after, own.anchor)
+    )
+
+
+def _baseline_files(loaded: LoadedSuite, below: str | None) -> dict[str, str]:
+    found: dict[str, str] = {}
+    if below is None:
+        return found
+    folder = loaded.policy_root / below
     for name in (*FILES, PROMOTION):
         try:
             if (folder / name).is_file():

@@ -16,6 +16,7 @@ from releasecheck.errors import NotResumable, UsageError
 from releasecheck.judges.contract import MOST_TICKETS
 from releasecheck.ledger.jsonl import purge_file
 from releasecheck.model.judge import DeferringJudge
+from releasecheck.pipeline.baselines import ANCHOR, BASELINE
 from releasecheck.pipeline.bundle import complete_badge, read_decision, reports_of
 from releasecheck.pipeline.files import file_digest, write_whole
 from releasecheck.pipeline.folders import ledger_files, open_bundle
@@ -161,7 +162,11 @@ def _render_anew(run: Purgeable, world: World) -> None:
 
 
 def _baseline_holds_outputs(folder: PlanFolder) -> bool:
-    path = folder.path / "baseline" / "results.jsonl"
+    """Whether the plan's copy of an earlier run, of its baseline or its anchor, holds any."""
+    return any(_holds_outputs(folder.path / name / "results.jsonl") for name in (BASELINE, ANCHOR))
+
+
+def _holds_outputs(path: Path) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as file:

@@ -78,6 +78,7 @@ def _row(recorded: Recorded, case: int, trial: int, lines: Lines) -> ResultRow:
         trial=trial,
         split=info.split,
         tags=info.tags,
+        cluster=info.cluster,
         output=None if record is None else record.output,
         failure=None if record is None else record.failure,
         latency_ms=None if record is None or record.failure else record.latency_ms,
@@ -133,7 +134,9 @@ def table_of_rows(rows: Iterable[dict[str, Any]], specs: Sequence[Judge], where:
             message = f"{where}:{number}: this line is no result of this run ({error!s})"
             raise Untrusted(message) from None
         if row.trial == 0:
-            cases.append(CaseRow(row.case, row.case_digest, row.split, row.tags, "", 0))
+            cases.append(
+                CaseRow(row.case, row.case_digest, row.split, row.tags, "", 0, row.cluster)
+            )
             cells.append([])
         if not cells or cases[-1].id != row.case or row.trial != len(cells[-1]):
             message = f"{where}:{number}: trials are missing, doubled or out of order"

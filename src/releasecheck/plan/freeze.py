@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Final
 from releasecheck.canonical import digest, digest_bytes, dump_document, dump_line
 from releasecheck.errors import UsageError
 from releasecheck.model.plan import PLAN_SCHEMA, Plan, Shard, plan_digest
+from releasecheck.model.suite import planned_gates
 from releasecheck.plan.identity import target_identity
+from releasecheck.plan.lapsing import in_force
 from releasecheck.plan.shards import case_times
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ class Circumstances:
     seed: int = 0
     """Of the preview's sample and of later resampling."""
     baseline: BaselinePin | None = None
+    anchor: BaselinePin | None = None
     git: GitState | None = None
     context: Mapping[str, Json] = field(default_factory=dict)
     """CI facts, for people."""
@@ -111,6 +114,11 @@ def freeze(
         digests |= {row["id"]: row["digest"] for row in written}
         files[case_file(index)] = b"".join(map(dump_line, written))
     rows = [(case.id, digests[case.id], case.split, case.tags) for case in selected.cases]
+    holds = in_force(
+        suite,
+        circumstances.created_at,
+        {case.id for case in selected.cases} if selected.mode == "full" else None,
+    )
     document = {
         "schema": PLAN_SCHEMA,
         "plan_digest": "sha256:" + "0" * 64,
@@ -126,18 +134,24 @@ def freeze(
         "target_digest": target_identity(suite.target),
         "target_plugin": circumstances.target_plugin,
         "judges": tuple(judges),
-        "gates": suite.gates,
+        "gates": planned_gates(suite),
         "settle": suite.settle,
         "baseline_rule": suite.baseline,
         "confidence": suite.confidence,
         "store_outputs": suite.store_outputs,
         "budget": suite.budget,
+        "correction": suite.correction,
+        "stop_when_decided": suite.stop_when_decided,
+        "quarantine": holds.quarantine,
+        "waivers": holds.waivers,
+        "lapsed": holds.lapsed,
         "expires_s": suite.expires,
         "cases": len(selected.cases),
         "splits": dict(Counter(case.split for case in selected.cases)),
         "cases_digest": cases_digest(rows),
         "selection": selected.selection,
         "baseline": circumstances.baseline,
+        "anchor": circumstances.anchor,
         "shards": _shards(shards, selected.cases, files, times),
         "git": circumstances.git,
         "policy": circumstances.policy,

@@ -241,6 +241,7 @@ def _result() -> dict[str, Any]:
             "trial": _whole(0),
             "split": _TEXT,
             "tags": {"type": "array", "items": _TEXT},
+            "cluster": _TEXT,
             "output": _ANY,
             "failure": _FAILURE_OR_NULL,
             "latency_ms": _NUMBER_OR_NULL,
@@ -250,6 +251,6 @@ def _result() -> dict[str, Any]:
             "passed": {"type": "object", "additionalProperties": _BOOLEAN},
         },
         "A line of `results.jsonl`: what is known of one (case, trial).",
-        optional=("tags",),
+        optional=("tags", "cluster"),
     )
     return schema | {"not": {"required": ["record"]}}
