@@ -59,6 +59,11 @@ def finish_file_name(attempt: int) -> str:
     return f"finish.attempt-{attempt}.jsonl"
 
 
+def rescore_file_name(revision: int, attempt: int) -> str:
+    """`rescore-2.attempt-1.jsonl`."""
+    return f"rescore-{revision}.attempt-{attempt}.jsonl"
+
+
 class JsonlWriter:
     """Writes one new ledger file (port `LedgerWriter`).
 

@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from releasecheck.canonical import digest_bytes
 from releasecheck.merge.choose import choose_outputs, choose_scores
 from releasecheck.merge.records import (
     AFTER_DEADLINE,
+    CARRIED_OUTPUT,
+    CARRIED_SCORE,
     WHY_MISSING,
     FileSeen,
     Reader,
@@ -26,19 +29,35 @@ from releasecheck.merge.records import (
     read_all,
 )
 from releasecheck.merge.sentinels import sentinels_seen
-from releasecheck.merge.table import name_conflicts, open_tickets, places_of, score_table, usage_of
-from releasecheck.model.table import MISSING, NO_OUTPUT, TARGET_FAILED, CaseRow, ScoreTable
+from releasecheck.merge.table import (
+    flagged,
+    name_conflicts,
+    open_tickets,
+    places_of,
+    score_table,
+    usage_of,
+)
+from releasecheck.model.record import FIRST_REVISION
+from releasecheck.model.table import (
+    ANSWERED,
+    MISSING,
+    NO_OUTPUT,
+    TARGET_FAILED,
+    CaseRow,
+    ScoreTable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
 
+    from releasecheck.merge.choose import Outputs
     from releasecheck.model.plan import Plan
     from releasecheck.model.record import LateRecord
     from releasecheck.model.scorecard import Conflict
 
-__all__ = ["Deadline", "FileSeen", "Merged", "RecordSource", "merge"]
+__all__ = ["Deadline", "FileSeen", "Merged", "RecordSource", "merge", "merge_revision"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +106,12 @@ class Merged:
     """(judge, `deadline`, `interrupted` or `cancelled`) -> scores that did not come and were given up."""
     answered_in_shard: tuple[int, ...]
     """Per shard: (case, trial)s with an output or a failure on record."""
+    observation: str
+    """Digest over the identity of every output that counts, in plan order; no score is in it."""
+    carried_output: npt.NDArray[np.bool_]
+    """[C, T]: whether the counting output was recorded in the run that this one retries."""
+    carried_score: npt.NDArray[np.bool_]
+    """[C, T, J]: the same of the counting score."""
 
     @property
     def recorded_pairs(self) -> int:
@@ -108,10 +133,93 @@ def merge(
         ForeignRecord: a file or record belongs to another run, plan, shard, case or judge.
         Untrusted: one shard and attempt came twice with different bytes.
     """
+    read = _read(plan, cases, shard_of, sources)
+    outputs = choose_outputs(plan, len(cases), read.rows)
+    return _merged(plan, cases, shard_of, read, outputs)
+
+
+def merge_revision(
+    first: Plan,
+    plan: Plan,
+    cases: Sequence[CaseRow],
+    shard_of: Sequence[int],
+    sources: Sequence[RecordSource],
+) -> Merged:
+    """Merge ledger files under a later revision of a plan: outputs of the run, scores of the revision alone.
+
+    What the target has not answered stays as it is: no revision calls it. `sources` may hold files of
+    other revisions, of which nothing is read.
+
+    Raises:
+        ForeignRecord, Untrusted: as `merge`, of each file by the plan that it was written under.
+    """
+    base = _read(first, cases, shard_of, _of_revision(sources, first.revision))
+    own = _read(plan, cases, shard_of, _of_revision(sources, plan.revision))
+    outputs = choose_outputs(first, len(cases), base.rows)
+    _take_outputs(own.rows, base.rows, outputs)
+    chosen = replace(choose_outputs(plan, len(cases), own.rows), lost=outputs.lost)
+    read = _Read(
+        own.rows,
+        base.files + own.files,
+        tuple(sorted(base.redelivered + own.redelivered)),
+        tuple(sorted(base.unreadable + own.unreadable)),
+    )
+    found = _merged(plan, cases, shard_of, read, chosen)
+    answered = (found.table.target == ANSWERED)[..., None]
+    return replace(found, table=replace(found.table, mendable=found.table.mendable & answered))
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Files as columns."""
+
+    rows: Rows
+    files: tuple[FileSeen, ...]
+    redelivered: tuple[str, ...]
+    unreadable: tuple[str, ...]
+
+
+def _read(
+    plan: Plan,
+    cases: Sequence[CaseRow],
+    shard_of: Sequence[int],
+    sources: Sequence[RecordSource | None],
+) -> _Read:
     reader = Reader(plan, cases, shard_of)
     files, redelivered, unreadable = read_all(reader, sources)
-    rows = reader.rows
-    outputs = choose_outputs(plan, len(cases), rows)
+    return _Read(reader.rows, files, redelivered, unreadable)
+
+
+def _of_revision(sources: Sequence[RecordSource], revision: int) -> list[RecordSource | None]:
+    """The files of one revision at their places; one that never got a header is of the first."""
+    return [
+        source
+        if revision == (FIRST_REVISION if source.header is None else source.header.revision)
+        else None
+        for source in sources
+    ]
+
+
+def _take_outputs(rows: Rows, base: Rows, outputs: Outputs) -> None:
+    """Put the outputs that count into columns that hold none."""
+    texts = list(base.names)  # in the order of their numbers
+    for row in outputs.row[outputs.row >= 0].tolist():
+        number = base.out_digest[row]
+        rows.out_at.append(base.out_at[row])
+        rows.out_digest.append(-1 if number < 0 else rows.intern(texts[number]))
+        rows.out_flags.append(base.out_flags[row])
+        rows.out_numbers.extend(base.out_numbers[3 * row : 3 * row + 3])
+        rows.out_place.extend(base.out_place[2 * row : 2 * row + 2])
+
+
+def _merged(
+    plan: Plan,
+    cases: Sequence[CaseRow],
+    shard_of: Sequence[int],
+    read: _Read,
+    outputs: Outputs,
+) -> Merged:
+    rows = read.rows
     scores = choose_scores(plan, outputs, rows)
     table, stored = score_table(plan, tuple(cases), rows, outputs, scores)
     table = replace(table, sentinels=sentinels_seen(plan, table, rows, shard_of))
@@ -121,9 +229,9 @@ def merge(
         score_at=places_of(scores.row, rows.place, table.state.shape),
         stored=stored,
         conflicts=name_conflicts(plan, cases, rows, scores),
-        files=files,
-        redelivered=redelivered,
-        unreadable=unreadable,
+        files=read.files,
+        redelivered=read.redelivered,
+        unreadable=read.unreadable,
         duplicates=scores.duplicates,
         outputs_lost=outputs.lost,
         judge_usage=usage_of(scores.row, rows.used, table.state.shape),
@@ -134,7 +242,16 @@ def merge(
         resumed=_resumed(rows, scores.row),
         given_up=_given_up(plan, rows, scores.row),
         answered_in_shard=_answered(plan, table, shard_of),
+        observation=_observation(rows, outputs),
+        carried_output=flagged(outputs.row, rows.out_flags, CARRIED_OUTPUT, table.target.shape),
+        carried_score=flagged(scores.row, rows.flags, CARRIED_SCORE, table.state.shape),
     )
+
+
+def _observation(rows: Rows, outputs: Outputs) -> str:
+    texts = list(rows.names)
+    seen = ("" if number < 0 else texts[number] for number in outputs.digest.tolist())
+    return digest_bytes("\n".join(seen).encode())
 
 
 def _answered(plan: Plan, table: ScoreTable, shard_of: Sequence[int]) -> tuple[int, ...]:

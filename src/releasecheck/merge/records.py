@@ -6,12 +6,14 @@ from array import array
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, NoReturn, Protocol, TypeAlias
 
 from releasecheck.errors import CorruptLedger, ForeignRecord, Untrusted
 from releasecheck.model.judge import is_yes_no, sentinel_ids, value_range
 from releasecheck.model.record import (
+    FIRST_REVISION,
     OUTPUT_LOST,
+    OUTPUT_NOT_STORED,
     RESUMED,
     UNKNOWN_CODE,
     DeadlineRecord,
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from releasecheck.model.record import Code, FileHeader, Record
     from releasecheck.model.table import CaseRow
 
-FIRST_REVISION: Final = 1
 NAN: Final = float("nan")
 Mark: TypeAlias = tuple[int, int, int, int, int]
 
@@ -91,6 +92,8 @@ class FileSeen:
     """RFC 3339, of its end record; None when it has none."""
     code: Code = UNKNOWN_CODE
     """What the target's code was when it was begun."""
+    revision: int = FIRST_REVISION
+    """Of its scores."""
 
 
 @dataclass(slots=True)
@@ -145,12 +148,15 @@ class Rows:
         del self.late[start[4] : stop[4]]
 
 
-HAS_OUTPUT, RETRYABLE, ASKED_AGAIN = 1, 2, 4
+HAS_OUTPUT, RETRYABLE, ASKED_AGAIN, CARRIED_OUTPUT = 1, 2, 4, 8
 """Flags of an output row: its content is in the file; its failure is worth another try; it was asked
-again because the output before it could no longer be judged. A score row has `RETRYABLE` too."""
+again because the output before it could no longer be judged; it was recorded in the run that this one
+retries. A score row has `RETRYABLE` too."""
+CARRIED_SCORE: Final = 1
+"""Flag of a score row: recorded in the run that this one retries."""
 AFTER_DEADLINE: Final = 8
 """Flag of a score row: taken after its deadline, since settling had been interrupted."""
-WHY_MISSING: Final = {"deadline": 16, "interrupted": 32, "cancelled": 64}
+WHY_MISSING: Final = {OUTPUT_NOT_STORED: 4, "deadline": 16, "interrupted": 32, "cancelled": 64}
 """Flags of a score row that says that no score came."""
 
 
@@ -172,6 +178,7 @@ class Reader:
         for what, found, expected in (
             ("run", header.run_id, plan.run_id),
             ("plan digest", header.plan_digest, plan.plan_digest),
+            ("revision", header.revision, plan.revision),
             ("number of shards", header.shards, len(plan.shards)),
         ):
             if found != expected:
@@ -180,6 +187,9 @@ class Reader:
                     f"{expected!r}); give only the result files of this run"
                 )
                 raise ForeignRecord(message)
+        if header.revision != FIRST_REVISION and header.shard is not None:
+            message = f"{source.name}: scores of revision {header.revision} are of no shard, it is of one"
+            raise ForeignRecord(message)
         if header.shard is not None and header.shard >= len(plan.shards):
             message = f"{source.name}: it is of shard {header.shard}, the plan has {header.shards}"
             raise ForeignRecord(message)
@@ -191,6 +201,8 @@ class Reader:
             count += 1
             match record:
                 case OutputRecord():
+                    if header.revision != FIRST_REVISION:
+                        self._no_output(record, source)
                     self._output(record, self._case(record, header, source), index, offset)
                     unpurged += record.output is not None
                 case ScoreRecord():
@@ -199,7 +211,7 @@ class Reader:
                     if isinstance(record.score, Scored):
                         self._value(record.score.value, judge, record, source)
                     self._score(record, case, judge, index, offset)
-                    if header.shard is not None:
+                    if _was_sent(record, header):
                         self._sent(record.judge, record.at)
                     unpurged += isinstance(record.score, Scored) and record.score.reason is not None
                 case SentinelRecord():
@@ -215,6 +227,13 @@ class Reader:
                         self._value(record.value, judge, record, source)
                     self.rows.late.append(record)
         return count, unpurged
+
+    def _no_output(self, record: OutputRecord, source: RecordSource) -> NoReturn:
+        message = (
+            f"{source.name}: it holds an output of case {record.case[:80]!r}; a revision judges the outputs "
+            "that the run recorded, and brings none"
+        )
+        raise ForeignRecord(message)
 
     def _case(
         self,
@@ -274,10 +293,10 @@ class Reader:
                 "not name; give only the result files of this run"
             )
             raise ForeignRecord(message)
-        if isinstance(record, ScoreRecord) and record.revision != FIRST_REVISION:
+        if isinstance(record, ScoreRecord) and record.revision != self.plan.revision:
             message = (
-                f"{source.name}: it holds a score of revision {record.revision}; result files of a run "
-                f"hold revision {FIRST_REVISION}"
+                f"{source.name}: it holds a score of revision {record.revision}; expected revision "
+                f"{self.plan.revision}, as the file says itself"
             )
             raise ForeignRecord(message)
         return judge
@@ -317,6 +336,8 @@ class Reader:
             flags = RETRYABLE
         if OUTPUT_LOST in record.notes:
             flags |= ASKED_AGAIN
+        if record.carried_from is not None:
+            flags |= CARRIED_OUTPUT
         rows.out_at.append(case * self.plan.trials + record.trial)
         rows.out_digest.append(
             -1 if record.output_digest is None else rows.intern(record.output_digest)
@@ -338,6 +359,8 @@ class Reader:
         flags = RETRYABLE if isinstance(score, JudgeFailed) and score.failure.retryable else 0
         if isinstance(score, Missing):
             flags = WHY_MISSING.get(score.reason, 0)
+        if record.carried_from is not None:
+            flags |= CARRIED_SCORE
         rows.flags.append(flags | (AFTER_DEADLINE if RESUMED in record.notes else 0))
         ticket = score.ticket if isinstance(score, Pending) else record.ticket
         rows.ticket.append(-1 if ticket is None else rows.intern(ticket))
@@ -357,13 +380,23 @@ _STATE_OF: Final = {
 }
 
 
+def _was_sent(record: ScoreRecord, header: FileHeader) -> bool:
+    """Whether a record tells when its judge was sent an output, and not when a ticket of it was answered."""
+    if header.revision == FIRST_REVISION:
+        return header.shard is not None
+    fresh = isinstance(record.score, Pending) or record.ticket is None
+    return fresh and record.carried_from_revision is None and not isinstance(record.score, Missing)
+
+
 def read_all(
-    reader: Reader, sources: Sequence[RecordSource]
+    reader: Reader, sources: Sequence[RecordSource | None]
 ) -> tuple[tuple[FileSeen, ...], tuple[str, ...], tuple[str, ...]]:
     """Read every file once, in precedence order: (files, re-delivered, unreadable)."""
     ordered: list[tuple[tuple[int, bool, int, str, int], FileHeader]] = []
     unreadable = []
     for index, source in enumerate(sources):
+        if source is None:  # of another revision; places stay what they are
+            continue
         header = source.header
         if header is None:
             unreadable.append(source.name)
@@ -377,11 +410,13 @@ def read_all(
     last_mark, last_unpurged = reader.rows.mark(), 0
     for (_, _, _, _, index), header in ordered:
         source = sources[index]
+        assert source is not None  # noqa: S101 - left out above
         mark = reader.rows.mark()
         count, unpurged = reader.read(source, index, header)
         found = FileSeen(
             source.name, header.shard, header.attempt, count, source.digest, source.ended, source.torn,
             source.stopped, index, header.approved_by, header.started_at, source.ended_at, header.code,
+            header.revision,
         )  # fmt: skip
         earlier = seen.get((header.shard, header.attempt))
         if earlier is not None:
@@ -402,6 +437,8 @@ def read_all(
 def _require_same(earlier: FileSeen, found: FileSeen) -> None:
     if (earlier.digest, earlier.ended) != (found.digest, found.ended):
         who = "finish" if found.shard is None else f"shard {found.shard}"
+        if found.revision != FIRST_REVISION:
+            who = f"revision {found.revision}"
         message = (
             f"{found.name}: attempt {found.attempt} of {who} came twice with different content (also as "
             f"{earlier.name}); keep the file that the attempt really wrote"

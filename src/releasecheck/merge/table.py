@@ -129,6 +129,14 @@ def places_of(
     return _take(pairs, chosen, -1).reshape(*shape, 2)
 
 
+def flagged(
+    chosen: npt.NDArray[np.int64], flags: array[int], flag: int, shape: tuple[int, ...]
+) -> npt.NDArray[np.bool_]:
+    """Whether each chosen row has a flag; False where there is none."""
+    found = _take(np.asarray(flags, dtype=np.int8), chosen, 0) & flag
+    return np.asarray(found > 0).reshape(shape)
+
+
 def usage_of(
     chosen: npt.NDArray[np.int64], used: array[float], shape: tuple[int, ...]
 ) -> npt.NDArray[np.float64]:
