@@ -1,0 +1,104 @@
+"""How small a drop one no-regression gate can see, from the run that it will be compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from releasecheck.model.judge import value_range
+from releasecheck.stats import (
+    clusters_of,
+    detectable_drop,
+    from_baseline,
+    resolvable_drop,
+    verdicts,
+)
+
+if TYPE_CHECKING:
+    from releasecheck.gates.subject import Subject
+    from releasecheck.model.gate import NoRegression
+    from releasecheck.model.table import Indices, ScoreTable
+    from releasecheck.stats import Column
+
+Basis: TypeAlias = Literal["trials", "one-trial"]
+"""Where the noise between two runs is known from: that between trials of the same case, or, with one trial,
+the worst case, in which two runs have nothing in common but their mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """What a gate can see, in the units of its `max_drop`."""
+
+    min_detectable_drop: float | None
+    """The smallest true drop at which it blocks in four runs of five; None where none is large enough."""
+    resolvable_drop: float | None
+    """The smallest drop that a test tells from none as often, whatever the gate decides; None as above."""
+    basis: Basis
+
+    def too_weak_for(self, rule: NoRegression) -> bool:
+        """Whether a drop of `max_drop` looks like none: nobody asks that of a `max_drop` of 0."""
+        if rule.max_drop == 0:
+            return False
+        return self.resolvable_drop is None or self.resolvable_drop > rule.max_drop
+
+
+def gate_power(
+    subject: Subject, table: ScoreTable, rows: Indices, rule: NoRegression, alpha: float
+) -> Power | None:
+    """What a gate sees over some cases, when the candidate is as noisy as this run.
+
+    Args:
+        subject: The gate.
+        table: Of the baseline.
+        rows: The cases that will be compared, as indices into `table`.
+        rule: Of the gate.
+        alpha: The level it decides at: 1 - confidence, or a part of it where several gates share that.
+
+    Returns:
+        None for a statistic other than mean, pass_rate and sum, whose noise is not that of a mean; where
+        the table has no such judge; and where the cases are too few or too equal to say anything.
+    """
+    gate = subject.gate
+    whole = subject.column(table)
+    if whole is None or gate.stat not in {"mean", "pass_rate", "sum"}:
+        return None
+    col = whole.take(rows)
+    if gate.stat == "pass_rate":
+        pass_rule: str | None = subject.pass_rule
+        kept = np.flatnonzero(verdicts(col, subject.pass_rule) >= 0)
+    else:
+        kept = np.flatnonzero(col.has_value)
+        pass_rule = "majority" if _one_yes_or_no(col.take(kept)) else None
+    if kept.size == 0:
+        return None
+    col = col.take(kept)
+    if gate.stat != "pass_rate" and pass_rule is not None:
+        col = replace(col, passed=(col.value == 1).astype(np.int8))
+    clusters = clusters_of([table.cases[row].cluster for row in rows[kept].tolist()])
+    spread = from_baseline(col, clusters, pass_rule=pass_rule, span=_span(subject))
+    if spread is None:
+        return None
+    units = kept.size if gate.stat == "sum" else 1
+    seen = detectable_drop(rule.decide, rule.max_drop / units, spread, alpha)
+    told = resolvable_drop(spread, alpha)
+    return Power(
+        min_detectable_drop=None if seen is None else seen * units,
+        resolvable_drop=None if told is None else told * units,
+        basis="trials" if col.state.shape[1] > 1 and bool(col.scored.all()) else "one-trial",
+    )
+
+
+def _one_yes_or_no(col: Column) -> bool:
+    """Whether each case has one value, which is 0 or 1: then its mean is a verdict."""
+    single = bool((col.scored.sum(axis=1) <= 1).all())
+    return single and bool(np.isin(col.value[col.scored], (0.0, 1.0)).all())
+
+
+def _span(subject: Subject) -> float | None:
+    """The largest difference two values can have; None where it is not known."""
+    if subject.judge is None:
+        return 1.0 if subject.gate.metric == "target_errors" else None
+    ends = value_range(subject.judge.spec)
+    return None if ends is None else ends[1] - ends[0]
