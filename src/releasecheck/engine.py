@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from releasecheck.canonical import JsonProblem, digest
 from releasecheck.model.failure import Failure, failure
-from releasecheck.model.record import OUTPUT_LOST, OutputRecord, ScoreRecord, SentinelRecord
+from releasecheck.model.record import (
+    FIRST_REVISION,
+    OUTPUT_LOST,
+    OutputRecord,
+    ScoreRecord,
+    SentinelRecord,
+)
 from releasecheck.model.score import JudgeFailed, NotApplicable, Pending, Scored
 from releasecheck.ports import (
     Answered,
@@ -35,7 +41,6 @@ if TYPE_CHECKING:
 StopReason: TypeAlias = Literal["interrupted", "time_budget", "cost_budget", "target_unusable"]
 HOPELESS: Final = 10
 """The same failure that retrying cannot mend, this many times in a row, ends the shard early."""
-FIRST_REVISION: Final = 1
 
 
 class Stored(NamedTuple):
@@ -125,6 +130,8 @@ class Shard:
     """Not measured yet in this shard."""
     bulk: frozenset[str] = frozenset()
     """Judges that take many outputs at once: they are left to `run_bulk`."""
+    revision: int = FIRST_REVISION
+    """Of the scores; a judge that is asked again in a later one is asked something new."""
     drained: Callable[[], None] = lambda: None
     """Called when the last trial was taken: workers fall idle from here on. May be called again."""
 
@@ -208,6 +215,8 @@ class _Run:
         self._wake = asyncio.Event()
         self._unsynced = self._finished = False
         self._hopeless: tuple[str, int] = ("", 0)
+        later = shard.revision != FIRST_REVISION
+        self._judged_in = f"{shard.run_id}/r{shard.revision}" if later else shard.run_id
 
     async def work(self) -> None:
         while (trial := self._next()) is not None:
@@ -353,7 +362,7 @@ class _Run:
         """What a judge is asked about one output."""
         case, run_id = trial.case, self.shard.run_id
         shown = JudgeCase(case.id, case.input, case.expected, case.metadata, case.tags, case.split)
-        key = f"{run_id}:{case.id}#t{trial.trial}:{judge}:{stored.digest}"
+        key = f"{self._judged_in}:{case.id}#t{trial.trial}:{judge}:{stored.digest}"
         return JudgeAsk(shown, trial.trial, stored.output, stored.digest, run_id, judge, key)
 
     async def _judge(self, trial: Trial, stored: Stored, judge: str) -> None:
@@ -372,7 +381,7 @@ class _Run:
                 score=self._redacted(answer),
                 ticket=answer.ticket if isinstance(answer, Pending) else None,
                 usage=judged.usage,
-                revision=FIRST_REVISION,
+                revision=shard.revision,
                 at=shard.clock.now(),
                 notes=judged.notes,
             )
@@ -412,7 +421,7 @@ class _Run:
 
     def _sentinel_ask(self, shown: ToShow) -> JudgeAsk:
         shard = self.shard
-        key = f"{shard.run_id}:{shown.case.id}#s{shard.index}:{shown.judge}:{shown.digest}"
+        key = f"{self._judged_in}:{shown.case.id}#s{shard.index}:{shown.judge}:{shown.digest}"
         return JudgeAsk(shown.case, 0, shown.output, shown.digest, shard.run_id, shown.judge, key)
 
     def _record_sentinel(self, shown: ToShow, judged: Judged) -> None:

@@ -87,7 +87,12 @@ def test_build_manifest__holds_what_a_reader_must_know() -> None:
     }  # fmt: skip
     assert found["shards"][0]["attempt"] == 1
     assert found["shards"][0]["digest"] == "sha256:" + "ab" * 32
-    assert found["scoring"] == {"revision": 1, "digest": FILES["results.jsonl"]}
+    assert found["scoring"] == {
+        "revision": 1, "kind": "initial", "revises": None, "digest": FILES["results.jsonl"],
+        "judges": {judge.id: judge.digest for judge in samples.plan().judges},
+        "observation": None, "score_plane": None,
+    }  # fmt: skip
+    assert found["decision"]["gates_digest"] == found["policy"]["gates_digest"]
     assert found["decision"]["verdict"] == "pass"
     assert found["decision"]["scorecard_digest"] == FILES["scorecard.json"]
     assert found["environment"] == {"tool": "releasecheck/0.1.0", "python": "3.11.9"}

@@ -77,6 +77,7 @@ GIVEN_UP: Final = {
     "deadline": "did not come before their deadline",
     "interrupted": "were not there when an interrupted wait was taken up again after their deadline",
     "cancelled": "had not come when the run was closed",
+    "output_not_stored": "cannot be had, since their outputs were purged or not stored",
 }
 """What each reason of `Incomplete.given_up` says about its scores."""
 
@@ -297,7 +298,10 @@ class Scorecard(Document):
     """The untrusted run whose outputs were judged; None: the target was asked."""
     notices: tuple[str, ...] = ()
     """What a reviewer must know besides: partial plan, dirty tree, secrets too short to redact."""
+    retry_of: str | None = None
+    """The run that this one is a retry of, and carries answers and scores from."""
     revision: int = 1
+    """Above 1: the stored outputs were judged again, so often less one."""
     created_at: str | None = None
     """When this was decided; RFC 3339, UTC. `finalized_at` stands in the manifest alone."""
 
@@ -339,6 +343,8 @@ class Manifest(Document):
     external_refs: tuple[dict[str, JsonValue], ...] = ()
     redactions: tuple[str, ...] = ()
     approved_by: str | None = None
+    retry_of: str | None = None
+    """The run that this one is a retry of."""
     files: dict[str, Digest]
     """Everything in the bundle but this file and the badge; ledger files and results by their
     purge-stable digest."""

@@ -8,12 +8,14 @@ from typing import IO, TYPE_CHECKING, Final, Literal
 from releasecheck.canonical import JsonProblem, digest, digest_bytes, parse_own
 from releasecheck.errors import Untrusted, UsageError
 from releasecheck.ledger.jsonl import stable_file_digest
+from releasecheck.model.record import FIRST_REVISION
 from releasecheck.model.results import ResultRow, RowView, results_digest
 from releasecheck.model.scorecard import Manifest, Scorecard
 from releasecheck.pipeline.baselines import BASELINE
 from releasecheck.pipeline.files import file_digest, read_document, write_whole
 from releasecheck.pipeline.folders import LEDGER_FILE
 from releasecheck.pipeline.rows import results_file
+from releasecheck.pipeline.scoring import score_plane
 from releasecheck.pipeline.tickets import external_refs
 from releasecheck.publish import (
     CLOSING,
@@ -86,7 +88,7 @@ def write_bundle(
         environment={**world.platform, "finished_by": world.tool},
         approved_by=approvals(recorded),
         redactions=world.secret_names(folder.plan),
-        external_refs=external_refs(folder.plan, recorded.paths),
+        external_refs=external_refs(folder.plans, recorded.paths),
     )
     manifest = manifest_of(
         bundle,
@@ -109,14 +111,18 @@ def manifest_of(
     origin: Origin,
     *,
     finalized_at: str | None,
+    files: Mapping[str, str] | None = None,
 ) -> Manifest:
-    """The manifest that follows from everything else in a bundle."""
+    """The manifest that follows from everything else in a bundle.
+
+    `files` are the digests it vouches for; None: of all that is there now.
+    """
     return build_manifest(
         folder.plan,
         scorecard,
         _ledger_facts(recorded),
         ((case.id, case.digest) for case in folder.rows[0]),
-        bundle_digests(bundle),
+        bundle_digests(bundle) if files is None else files,
         origin,
         finalized_at=finalized_at,
     )
@@ -130,7 +136,12 @@ def approvals(recorded: Recorded) -> str | None:
 
 def ledger_digest(recorded: Recorded) -> str:
     """Identity of the set of records a decision was made from."""
-    seen = [[file.shard, file.attempt, file.digest] for file in recorded.merged.files]
+    seen = [
+        [file.shard, file.attempt, file.digest]
+        if file.revision == FIRST_REVISION
+        else [file.shard, file.attempt, file.digest, file.revision]
+        for file in recorded.merged.files
+    ]
     return digest(sorted(seen, key=str))
 
 
@@ -259,11 +270,14 @@ def _ledger_facts(recorded: Recorded) -> LedgerFacts:
                 seen.digest,
                 seen.ended,
                 seen.stopped,
+                seen.revision,
             )
             for seen in merged.files
         ),
         started_at=min((seen.started_at for seen in merged.files), default=None),
         completed_at=max((seen.ended_at for seen in merged.files if seen.ended_at), default=None),
+        observation=merged.observation,
+        score_plane=score_plane(merged.table),
     )
 
 

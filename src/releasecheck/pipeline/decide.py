@@ -39,7 +39,7 @@ from releasecheck.model.table import (
     PENDING,
     SCORED,
 )
-from releasecheck.pipeline.noticing import policy_notices
+from releasecheck.pipeline.noticing import lineage_notices, policy_notices
 from releasecheck.pipeline.owing import deadlines_fixed
 from releasecheck.pipeline.ruling import rule_of
 from releasecheck.scorecard.lacking import owing
@@ -124,6 +124,8 @@ def decide_run(
         policy=plan.policy,
         adopted=plan.adopted,
         notices=_notices(plan, merged),
+        retry_of=plan.retry_of,
+        revision=plan.revision,
         created_at=now,
     )
 
@@ -361,7 +363,7 @@ def _code_changed(plan: Plan, merged: Merged) -> tuple[str, ...]:
 
 
 def _notices(plan: Plan, merged: Merged) -> tuple[str, ...]:
-    found = []
+    found = [*lineage_notices(plan, merged)]
     changed = _code_changed(plan, merged)
     if changed:
         found.append(

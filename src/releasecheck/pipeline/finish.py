@@ -21,7 +21,7 @@ from releasecheck.pipeline.bundle import (
 )
 from releasecheck.pipeline.decide import decide_run, finality
 from releasecheck.pipeline.files import file_digest, write_whole
-from releasecheck.pipeline.finish_file import next_finish_attempt
+from releasecheck.pipeline.finish_file import next_attempt
 from releasecheck.pipeline.folders import Bundle, ledger_files, open_plan
 from releasecheck.pipeline.forgetting import forget_outputs
 from releasecheck.pipeline.owing import owes
@@ -248,7 +248,7 @@ async def _repair(
     bundle = Bundle(request.out)
     # All that is recorded goes in first, so that a kill from here on leaves a bundle to resume.
     recorded = gather(folder, recorded, bundle)
-    attempt = next_finish_attempt(recorded)
+    attempt = next_attempt(recorded, plan.revision)
     path = bundle.results / finish_file_name(attempt)
     async with open_tools(folder, world, "all", shard=None, logs=bundle.results) as tools:
         writer = JsonlWriter(

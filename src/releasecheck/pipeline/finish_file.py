@@ -1,11 +1,12 @@
-"""The ledger file of one `finish`: what it fixed, and what came of its questions."""
+"""The ledger file of one `finish`, or of a later revision: what was fixed, and what came of the questions."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from releasecheck.ledger.jsonl import JsonlWriter, finish_file_name
-from releasecheck.pipeline.folders import LEDGER_FILE
+from releasecheck.ledger.jsonl import JsonlWriter, finish_file_name, rescore_file_name
+from releasecheck.model.record import FIRST_REVISION, ScoreRecord
+from releasecheck.pipeline.folders import LEDGER_FILE, revision_of
 from releasecheck.pipeline.recording import header_of
 
 if TYPE_CHECKING:
@@ -26,16 +27,16 @@ class FinishFile:
         self._folder = folder
         self._world = world
         self._results = results
-        self._attempt = next_finish_attempt(recorded)
+        self._attempt = next_attempt(recorded, folder.plan.revision)
         self._writer: JsonlWriter | None = None
 
     def append(self, record: Record) -> None:
         """Record it."""
         if self._writer is None:
-            self.path = self._results / finish_file_name(self._attempt)
+            self.path = self._results / file_name(self._folder.plan.revision, self._attempt)
             header = header_of(self._folder.plan, self._world, None, self._attempt, None)
             self._writer = JsonlWriter(self.path, header, self._world.clock)
-        self._writer.append(record)
+        self._writer.append(in_revision(record, self._folder.plan.revision))
 
     def append_all(self, records: Iterable[Record]) -> None:
         """Record all of them, and put them on the disk before anything is asked."""
@@ -55,11 +56,24 @@ class FinishFile:
             self._writer.abandon()
 
 
-def next_finish_attempt(recorded: Recorded) -> int:
-    """The number of the next finish file."""
+def file_name(revision: int, attempt: int) -> str:
+    """What the file of an attempt is called."""
+    if revision == FIRST_REVISION:
+        return finish_file_name(attempt)
+    return rescore_file_name(revision, attempt)
+
+
+def in_revision(record: Record, revision: int) -> Record:
+    """A record as it stands in the file of a revision."""
+    return record._replace(revision=revision) if isinstance(record, ScoreRecord) else record
+
+
+def next_attempt(recorded: Recorded, revision: int) -> int:
+    """The number of the next such file."""
     attempts = [
         int(found[2])
         for path in recorded.paths
         if (found := LEDGER_FILE.fullmatch(path.name)) and found[1] is None
+        if revision_of(path) == revision
     ]
     return max(attempts, default=0) + 1

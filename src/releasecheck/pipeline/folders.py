@@ -10,24 +10,35 @@ from typing import TYPE_CHECKING, Final
 
 from releasecheck.canonical import parse_own
 from releasecheck.errors import NotResumable, Untrusted, UsageError
-from releasecheck.ledger.jsonl import LedgerReader, finish_file_name, shard_file_name
+from releasecheck.ledger.jsonl import (
+    LedgerReader,
+    finish_file_name,
+    rescore_file_name,
+    shard_file_name,
+)
 from releasecheck.model.case import Case, cluster_of
+from releasecheck.model.record import FIRST_REVISION
 from releasecheck.model.table import CaseRow
 from releasecheck.pipeline.files import read_bytes, read_document
-from releasecheck.plan import verify_plan
+from releasecheck.plan import check_first, check_revision, verify_plan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from releasecheck.model.plan import Plan, Root
 
-LEDGER_FILE: Final = re.compile(r"(?:shard-(\d{4})|finish)\.attempt-(\d+)\.jsonl")
+LEDGER_FILE: Final = re.compile(r"(?:shard-(\d{4})|finish|rescore-\d+)\.attempt-(\d+)\.jsonl")
+_RESCORE_FILE: Final = re.compile(r"rescore-(\d+)\.attempt-\d+\.jsonl")
+_REVISED_PLAN: Final = re.compile(r"plan\.r(\d+)\.json")
+REVISIONS: Final = "revisions"
+"""Folder of a bundle with the decisions that later revisions took the place of."""
 
 
 OURS: Final = frozenset(
     {
         "plan",
         "results",
+        REVISIONS,
         "failure.json",
         "scorecard.json",
         "results.jsonl",
@@ -48,6 +59,13 @@ class PlanFolder:
 
     path: Path
     plan: Plan
+    earlier: tuple[Plan, ...] = ()
+    """Those that `plan` revises, the first one first."""
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """Of every revision up to this one."""
+        return (*self.earlier, self.plan)
 
     def cases(self, shard: int) -> Iterator[Case]:
         """The cases of one shard in plan order, one at a time."""
@@ -80,11 +98,33 @@ class PlanFolder:
         return tuple(case for _, case, _ in found), tuple(shard for _, _, shard in found)
 
 
-def open_plan(path: Path) -> PlanFolder:
-    """Read a plan folder and check every digest in it.
+def revised_plan(revision: int) -> str:
+    """File name of a later revision's plan: `plan.r2.json`."""
+    return f"plan.r{revision}.json"
+
+
+def revision_of(path: Path) -> int:
+    """The revision that a ledger file is of, by its name."""
+    match = _RESCORE_FILE.fullmatch(path.name)
+    return FIRST_REVISION if match is None else int(match[1])
+
+
+def latest_revision(plan: Path) -> int:
+    """How often the run of a plan folder was scored, by the names in it."""
+    found = [int(match[1]) for name in _names(plan) if (match := _REVISED_PLAN.fullmatch(name))]
+    return max(found, default=FIRST_REVISION)
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+
+
+def open_plan(path: Path, revision: int | None = None) -> PlanFolder:
+    """Read a plan folder and check every digest in it; `revision` is the latest unless one is named.
 
     Raises:
         UsageError: it is no plan folder.
+        Untrusted: its revisions do not follow from each other.
         DigestMismatch: something in it was changed.
     """
     if not (path / "plan.json").is_file():
@@ -92,7 +132,16 @@ def open_plan(path: Path) -> PlanFolder:
         raise UsageError(message)
     document = read_document(path / "plan.json")
     files = {found.name: read_bytes(found) for found in sorted(path.glob("cases-[0-9]*.jsonl"))}
-    return PlanFolder(path, verify_plan(document, files))
+    plans = [verify_plan(document, files)]
+    check_first(plans[0])
+    for number in range(FIRST_REVISION + 1, latest_revision(path) + 1):
+        name = revised_plan(number)
+        if not (path / name).is_file():
+            message = f"{path}: {name} is missing, and a later revision is there; get the whole folder again"
+            raise Untrusted(message)
+        plans.append(check_revision(plans[-1], read_document(path / name), name))
+    at = len(plans) if revision is None else revision
+    return PlanFolder(path, plans[at - 1], tuple(plans[: at - 1]))
 
 
 def ledger_files(folders: Iterable[Path]) -> list[Path]:
@@ -131,9 +180,11 @@ def open_ledgers(paths: Iterable[Path]) -> list[LedgerReader]:
         if (header := reader.header) is None:
             continue
         name = (
-            finish_file_name(header.attempt)
-            if header.shard is None
-            else shard_file_name(header.shard, header.attempt)
+            shard_file_name(header.shard, header.attempt)
+            if header.shard is not None
+            else finish_file_name(header.attempt)
+            if header.revision == FIRST_REVISION
+            else rescore_file_name(header.revision, header.attempt)
         )
         if reader.name != name:
             message = (
@@ -177,9 +228,22 @@ class Bundle:
 
     @property
     def finalized(self) -> bool:
-        """Whether the decision in it is final."""
+        """Whether the decision in it is final, and of its latest revision."""
         manifest = self.manifest()
-        return manifest is not None and manifest.get("finalized_at") is not None
+        if manifest is None or manifest.get("finalized_at") is None:
+            return False
+        return decided_revision(manifest) == latest_revision(self.plan)
+
+    def of_revision(self, revision: int) -> Path:
+        """Where the decision of an earlier revision is kept."""
+        return self.path / REVISIONS / str(revision)
+
+
+def decided_revision(manifest: Mapping[str, object]) -> int:
+    """The revision whose decision a manifest vouches for."""
+    scoring = manifest.get("scoring")
+    found = scoring.get("revision") if isinstance(scoring, dict) else None
+    return found if isinstance(found, int) else FIRST_REVISION
 
 
 def open_bundle(path: Path) -> tuple[Bundle, PlanFolder]:

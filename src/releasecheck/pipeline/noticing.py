@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from releasecheck.pipeline.folders import REVISIONS
+from releasecheck.scorecard.numbers import count
 from releasecheck.scorecard.policy import dataset_words, setting_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from releasecheck.merge import Merged
     from releasecheck.model.plan import Plan
     from releasecheck.model.policy import PolicyChanges, SettingChange
 
@@ -19,6 +22,24 @@ SHOWN: Final = 3
 def policy_notices(plan: Plan) -> tuple[str, ...]:
     """Whose rules these are, what the change edits, and whose outputs were judged."""
     return tuple(_notices(plan))
+
+
+def lineage_notices(plan: Plan, merged: Merged) -> Iterator[str]:
+    """What this run took from an earlier one, and how often its outputs were judged."""
+    if plan.retry_of is not None:
+        outputs = count(int(merged.carried_output.sum()), "answer")
+        scores = count(int(merged.carried_score.sum()), "score")
+        yield f"retry of {plan.retry_of}: {outputs} and {scores} are carried from it, the rest was asked here"
+    if plan.revises is not None:
+        kept = (
+            "; what the one before measured with the same judges was kept"
+            if plan.keeps_measured
+            else ""
+        )
+        yield (
+            f"revision {plan.revision}: the stored outputs were judged again under {plan.policy.file}{kept}. "
+            f"The decision before it is in {REVISIONS}/{plan.revision - 1}"
+        )
 
 
 def _notices(plan: Plan) -> Iterator[str]:

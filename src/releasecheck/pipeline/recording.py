@@ -36,6 +36,7 @@ def header_of(
         tool=world.tool,
         approved_by=approved_by,
         code=code,
+        revision=plan.revision,
     )
 
 

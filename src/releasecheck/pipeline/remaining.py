@@ -10,9 +10,9 @@ import numpy as np
 from releasecheck.canonical import digest
 from releasecheck.engine import Stored, Trial
 from releasecheck.errors import DigestMismatch
-from releasecheck.merge import merge
+from releasecheck.merge import merge, merge_revision
 from releasecheck.model.table import ANSWERED, PENDING
-from releasecheck.pipeline.folders import open_ledgers
+from releasecheck.pipeline.folders import open_ledgers, revision_of
 from releasecheck.pipeline.lines import Lines
 
 if TYPE_CHECKING:
@@ -38,9 +38,18 @@ class Recorded:
 
 
 def merge_files(folder: PlanFolder, paths: Sequence[Path]) -> Recorded:
-    """Merge ledger files under a plan (see `releasecheck.merge.merge` for what is refused)."""
+    """Merge ledger files under a plan (see `releasecheck.merge.merge` for what is refused).
+
+    Files of later revisions than the plan's are left out.
+    """
+    plan = folder.plan
     cases, shard_of = folder.rows
-    merged = merge(folder.plan, cases, shard_of, open_ledgers(paths))
+    paths = [path for path in paths if revision_of(path) <= plan.revision]
+    sources = open_ledgers(paths)
+    if folder.earlier:
+        merged = merge_revision(folder.earlier[0], plan, cases, shard_of, sources)
+    else:
+        merged = merge(plan, cases, shard_of, sources)
     return Recorded(merged, tuple(paths))
 
 

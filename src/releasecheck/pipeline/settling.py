@@ -81,7 +81,7 @@ async def settle(
             )
             ledger.append_all(
                 settling.begin(
-                    owed, deadlines_fixed(recorded.merged), clock.now(), _pause(recorded)
+                    owed, deadlines_fixed(recorded.merged), clock.now(), _pause(recorded, plan)
                 )
             )
             paused = await rounds.until_settled(wait)
@@ -142,8 +142,9 @@ def _quick_until(
     return min(fixed.get((one.judge, one.ticket), sent + rule.deadline_s), now + QUICK_S)
 
 
-def _pause(recorded: Recorded) -> Pause:
+def _pause(recorded: Recorded, plan: Plan) -> Pause:
     """How the latest settling before this one ended."""
-    finishes = [seen for seen in recorded.merged.files if seen.shard is None]
+    files = recorded.merged.files
+    finishes = [seen for seen in files if seen.shard is None and seen.revision == plan.revision]
     latest = max(finishes, key=lambda seen: seen.attempt, default=None)
     return "planned" if latest is not None and latest.stopped == PAUSED else "interrupted"

@@ -11,7 +11,7 @@ from releasecheck.gates import incomplete, unproven
 from releasecheck.model.table import FAILED, PENDING
 from releasecheck.pipeline.decide import finality, waiting_for
 from releasecheck.pipeline.finish import is_expired
-from releasecheck.pipeline.folders import ledger_files, open_bundle
+from releasecheck.pipeline.folders import decided_revision, ledger_files, open_bundle
 from releasecheck.pipeline.remaining import merge_files
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ class RunStatus:
     """Where a run stands."""
 
     run_id: str
+    revision: int
     suite: str
     state: str
     """`planned`, `running`, `waiting_for_scores`, `finalizing`, `expired` or `completed`."""
@@ -67,6 +68,8 @@ def status(out: Path, world: World) -> RunStatus:
     merged = merge_files(folder, paths).merged
     table = merged.table
     manifest = bundle.manifest() or {}
+    if decided_revision(manifest) != folder.plan.revision:
+        manifest = {}  # what stands there is the decision of the revision before
     decision = manifest.get("decision")
     verdict = decision.get("verdict") if isinstance(decision, dict) else None
     finalized_at = manifest.get("finalized_at")
@@ -80,6 +83,7 @@ def status(out: Path, world: World) -> RunStatus:
         state = _open_state(done, over, expired=expired)
     return RunStatus(
         run_id=folder.plan.run_id,
+        revision=folder.plan.revision,
         suite=folder.plan.suite,
         state=state,
         done=done,

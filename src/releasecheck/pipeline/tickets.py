@@ -31,9 +31,13 @@ def tickets_of(paths: Sequence[Path]) -> dict[str, list[str]]:
     return {judge: list(tickets) for judge, tickets in found.items()}
 
 
-def external_refs(plan: Plan, paths: Sequence[Path]) -> tuple[dict[str, Json], ...]:
-    """`{judge, trace_id}` of everything that judges over the network keep, for the manifest (S1-47)."""
-    outside = {judge.id for judge in plan.judges if isinstance(judge.spec, DeferringJudge)}
+def external_refs(plans: Sequence[Plan], paths: Sequence[Path]) -> tuple[dict[str, Json], ...]:
+    """`{judge, trace_id}` of everything that judges over the network keep, for the manifest (S1-47).
+
+    `plans` are those of every revision whose files these are.
+    """
+    judges = (judge for plan in plans for judge in plan.judges)
+    outside = {judge.id for judge in judges if isinstance(judge.spec, DeferringJudge)}
     if not outside:  # nearly always, and reading a large ledger once more takes its time
         return ()
     held = tickets_of(paths)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from releasecheck.canonical import digest_bytes, digest_chunks
 from releasecheck.errors import ReleaseCheckError, Untrusted
+from releasecheck.model.record import FIRST_REVISION
 from releasecheck.pipeline.baselines import open_baseline
 from releasecheck.pipeline.bundle import (
     approvals,
@@ -21,19 +23,25 @@ from releasecheck.pipeline.bundle import (
 from releasecheck.pipeline.compare import differences
 from releasecheck.pipeline.decide import Finality, decide_run, finality
 from releasecheck.pipeline.files import read_bytes, read_document, read_lines
-from releasecheck.pipeline.folders import ledger_files, open_bundle
+from releasecheck.pipeline.folders import (
+    REVISIONS,
+    Bundle,
+    PlanFolder,
+    ledger_files,
+    open_bundle,
+)
 from releasecheck.pipeline.remaining import merge_files
 from releasecheck.pipeline.rows import result_rows
 from releasecheck.pipeline.tickets import external_refs
-from releasecheck.publish import Origin
+from releasecheck.publish import PINNED_SINCE, VOUCHED, Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from releasecheck.canonical import Json
+    from releasecheck.model.plan import Plan
     from releasecheck.model.scorecard import Manifest, Scorecard
-    from releasecheck.pipeline.folders import Bundle, PlanFolder
     from releasecheck.pipeline.remaining import Recorded
     from releasecheck.pipeline.world import World
 
@@ -90,13 +98,24 @@ def verify(out: Path, world: World) -> Verified:
     if not bundle.results.is_dir():
         message = f"{bundle.results}: the ledger is not there; get the whole bundle again"
         raise Untrusted(message)
-    recorded = merge_files(folder, ledger_files([bundle.results]))
+    if int(manifest.scoring.get("revision", FIRST_REVISION)) != folder.plan.revision:
+        message = (
+            f"{out}: revision {folder.plan.revision} was begun and is not decided yet; give the same "
+            f"`releasecheck rescore` again, or carry it on with `releasecheck resume {out}`"
+        )
+        raise Untrusted(message)
+    paths = ledger_files([bundle.results])
+    recorded = merge_files(folder, paths)
+    found = chain(
+        _named(folder.plan, _all(bundle, folder, recorded, written, manifest, world)),
+        _earlier(bundle, folder, paths),
+    )
     return Verified(
         run_id=folder.plan.run_id,
         verdict=written.verdict,
         final=manifest.finalized_at is not None,
         waiting=written.verdict is None,
-        differences=tuple(_all(bundle, folder, recorded, written, manifest, world))[:MOST_SHOWN],
+        differences=tuple(islice(found, MOST_SHOWN)),
         said=tuple(_said(recorded, manifest, world)),
     )
 
@@ -113,6 +132,48 @@ def require_verified(out: Path, world: World) -> Verified:
         message = f"{found.summary}:\n{lines}"
         raise Untrusted(message)
     return found
+
+
+def _named(plan: Plan, found: Iterable[str]) -> Iterator[str]:
+    """Differences with their revision, where there are several."""
+    for line in found:
+        yield line if plan.revision == FIRST_REVISION else f"revision {plan.revision}: {line}"
+
+
+def _earlier(bundle: Bundle, folder: PlanFolder, paths: Sequence[Path]) -> Iterator[str]:
+    """What of the decisions that later revisions took the place of does not follow from their records."""
+    present = bundle_digests(bundle) if folder.earlier else {}
+    for at, plan in enumerate(folder.earlier):
+        past = PlanFolder(folder.path, plan, folder.earlier[:at])
+        for line in _check_past(bundle, past, merge_files(past, paths), present):
+            yield f"revision {plan.revision}: {line}"
+
+
+def _check_past(
+    bundle: Bundle, past: PlanFolder, recorded: Recorded, present: Mapping[str, str]
+) -> Iterator[str]:
+    kept = Bundle(bundle.of_revision(past.plan.revision))
+    if not (kept.path / "results.jsonl").is_file():
+        yield f"{REVISIONS}/{past.plan.revision}: the decision is not there, or not whole"
+        return
+    try:
+        manifest, written = read_decision(kept)
+    except Untrusted as error:
+        yield str(error)
+        return
+    if manifest.finalized_at is None:
+        yield "its decision is not final, and only a final one is revised"
+    yield from _check_scorecard(kept, past, recorded, written, manifest)
+    yield from _check_results(kept, recorded)
+    for name, digest in manifest.files.items():
+        place = name
+        if name in ("scorecard.json", "results.jsonl"):
+            place = f"{REVISIONS}/{past.plan.revision}/{name}"
+        elif name in VOUCHED or (name.endswith(".log") and name not in present):
+            continue  # reports of the latest decision took their place; purging removes logs
+        if present.get(place) != digest:
+            yield f"{place}: its digest is {present.get(place, 'absent')}, the manifest says {digest}"
+    yield from _check_document(kept, past, recorded, written, manifest, manifest.files)
 
 
 def _all(
@@ -176,25 +237,12 @@ def _check_manifest(
                 f"{name}: its digest is {present.get(name, 'absent')}, the manifest says "
                 f"{manifest.files.get(name, 'nothing')}"
             )
-    # Nothing else can say who made the run, where, and when it was called final.
-    origin = Origin(
-        provenance=manifest.provenance,
-        environment={key: said for key, said in manifest.environment.items() if key != "tool"},
-        approved_by=approvals(recorded),
-        redactions=manifest.redactions,
-        external_refs=external_refs(folder.plan, recorded.paths),
-    )
+    yield from _check_document(bundle, folder, recorded, written, manifest, present)
     try:
-        again = manifest_of(
-            bundle, folder, recorded, written, origin, finalized_at=manifest.finalized_at
-        )
         badges = badge_files(manifest, written)
     except Untrusted as error:
-        yield f"manifest.json: {error}"
+        yield f"badge.json: {error}"
         return
-    expected = again.model_dump(mode="json", by_alias=True, exclude={"files"})
-    for line in differences(read_document(bundle.path / "manifest.json"), expected):
-        yield f"manifest.json: {line}"
     for name in ("badge.json", "badge.svg"):
         path = bundle.path / name
         found = read_bytes(path) if path.is_file() else None
@@ -203,6 +251,46 @@ def _check_manifest(
             yield f"{name}: {what}; `releasecheck resume` writes it anew"
     if (bundle.path / "failure.json").exists():
         yield "failure.json: it says that the run could not be carried through, beside a decision"
+
+
+def _check_document(
+    bundle: Bundle,
+    folder: PlanFolder,
+    recorded: Recorded,
+    written: Scorecard,
+    manifest: Manifest,
+    files: Mapping[str, str],
+) -> Iterator[str]:
+    """The manifest itself, all but the digests of `files`."""
+    # Nothing else can say who made the run, where, and when it was called final.
+    origin = Origin(
+        provenance=manifest.provenance,
+        environment={key: said for key, said in manifest.environment.items() if key != "tool"},
+        approved_by=approvals(recorded),
+        redactions=manifest.redactions,
+        external_refs=external_refs(folder.plans, recorded.paths),
+    )
+    try:
+        again = manifest_of(
+            bundle,
+            folder,
+            recorded,
+            written,
+            origin,
+            finalized_at=manifest.finalized_at,
+            files=files,
+        )
+    except Untrusted as error:
+        yield f"manifest.json: {error}"
+        return
+    expected = again.model_dump(mode="json", by_alias=True, exclude={"files"})
+    document = read_document(bundle.path / "manifest.json")
+    if "score_plane" not in manifest.scoring:  # of a version that pinned less
+        for part, names in PINNED_SINCE.items():
+            for name in names:
+                expected[part].pop(name)
+    for line in differences(document, expected):
+        yield f"manifest.json: {line}"
     if manifest.finalized_at is not None and not _is_time(manifest.finalized_at):
         yield f"manifest.json: finalized_at: found {manifest.finalized_at!r}, expected a time"
 

@@ -9,6 +9,7 @@ from releasecheck.plan.freeze import (
     plan_document,
 )
 from releasecheck.plan.identity import judge_identity, target_identity
+from releasecheck.plan.revision import check_first, check_revision
 from releasecheck.plan.select import PREVIEW, Changed, Selected, select
 from releasecheck.plan.shards import (
     MOST,
@@ -34,6 +35,8 @@ __all__ = [
     "auto_shards",
     "case_file",
     "case_times",
+    "check_first",
+    "check_revision",
     "divide",
     "freeze",
     "iterate_cases",

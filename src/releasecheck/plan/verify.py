@@ -62,8 +62,8 @@ def verify_plan(document: Json, files: Mapping[str, bytes]) -> Plan:
     return plan
 
 
-def read_plan(document: Json) -> Plan:
-    """`plan.json` alone: schema, shape, and every digest that needs no case file.
+def read_plan(document: Json, name: str = PLAN_FILE) -> Plan:
+    """`plan.json` alone, or that of a revision: schema, shape, and every digest that needs no case file.
 
     Raises:
         UsageError: another kind of document, one of another major version, or with a judge whose contract
@@ -72,31 +72,31 @@ def read_plan(document: Json) -> Plan:
         Untrusted: it is no plan that we could have written.
     """
     if not isinstance(document, dict):
-        message = f"{PLAN_FILE}: expected a JSON object"
+        message = f"{name}: expected a JSON object"
         raise Untrusted(message)
-    require_schema(document.get("schema"), "plan", path=PLAN_FILE)
+    require_schema(document.get("schema"), "plan", path=name)
     try:
         plan = Plan.model_validate(document)
         found = plan_digest(document)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"])
-        message = f"{PLAN_FILE}: {place}: {first['msg']}; it was not written by this program"
+        message = f"{name}: {place}: {first['msg']}; it was not written by this program"
         raise Untrusted(message) from None
     except (KeyError, TypeError, JsonProblem) as error:
-        message = f"{PLAN_FILE}: it has no digest: {type(error).__name__}: {error}"
+        message = f"{name}: it has no digest: {type(error).__name__}: {error}"
         raise Untrusted(message) from None
-    _same(PLAN_FILE, found, plan.plan_digest)
-    _spoken(plan)
-    _same(f"{PLAN_FILE}: target", target_identity(plan.target), plan.target_digest)
+    _same(name, found, plan.plan_digest)
+    _spoken(plan, name)
+    _same(f"{name}: target", target_identity(plan.target), plan.target_digest)
     for judge in plan.judges:
         identity = judge_identity(judge.spec, judge.files)
-        _same(f"{PLAN_FILE}: judge {judge.id}", identity.digest, judge.digest)
-    _sound(plan)
+        _same(f"{name}: judge {judge.id}", identity.digest, judge.digest)
+    _sound(plan, name)
     return plan
 
 
-def _spoken(plan: Plan) -> None:
+def _spoken(plan: Plan, name: str) -> None:
     """Refuse judges under contracts that are not spoken here: leaving one out would lose its gates."""
     for judge in plan.judges:
         if judge.contract not in CONTRACTS:
@@ -107,13 +107,13 @@ def _spoken(plan: Plan) -> None:
                 else "Plan anew with this version"
             )
             message = (
-                f"{PLAN_FILE}: judge {judge.id} was planned under the contract {judge.contract[:60]!r}, "
+                f"{name}: judge {judge.id} was planned under the contract {judge.contract[:60]!r}, "
                 f"which is refused; this version speaks {known}. {advice}"
             )
             raise UsageError(message)
 
 
-def _sound(plan: Plan) -> None:
+def _sound(plan: Plan, name: str) -> None:
     """What no digest covers and later steps rely on."""
     message = None
     if not _RUN_ID.fullmatch(plan.run_id):
@@ -127,7 +127,7 @@ def _sound(plan: Plan) -> None:
     elif sum(shard.cases for shard in plan.shards) != plan.cases:
         message = "its shards do not add up to its cases"
     if message:
-        message = f"{PLAN_FILE}: {message}; it was not written by this program"
+        message = f"{name}: {message}; it was not written by this program"
         raise Untrusted(message)
 
 

@@ -7,6 +7,8 @@ can undo it (S0-15, S0-49), and the manifest, which alone says `finalized_at`, l
 from releasecheck.publish.claim import badge
 from releasecheck.publish.failure import build_failure
 from releasecheck.publish.manifest import (
+    PINNED_SINCE,
+    VOUCHED,
     LedgerFacts,
     LedgerFileFacts,
     Origin,
@@ -25,6 +27,8 @@ from releasecheck.publish.writes import (
 __all__ = [
     "CLOSING",
     "OPENING",
+    "PINNED_SINCE",
+    "VOUCHED",
     "WITHDRAWN",
     "LedgerFacts",
     "LedgerFileFacts",

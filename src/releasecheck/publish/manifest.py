@@ -7,17 +7,27 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from releasecheck.canonical import digest, dump_document
 from releasecheck.errors import Untrusted
+from releasecheck.model.record import FIRST_REVISION
 from releasecheck.model.scorecard import Manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from releasecheck.canonical import Json
-    from releasecheck.model.plan import Plan
+    from releasecheck.model.plan import BaselinePin, Plan
     from releasecheck.model.scorecard import Scorecard
 
 VOUCHED: Final = ("scorecard.json", "results.jsonl", "scorecard.html", "summary.md", "junit.xml")
 """Reports that every manifest vouches for, besides the files of the plan and the ledger."""
+
+
+PINNED_SINCE: Final = {
+    "scoring": ("kind", "revises", "judges", "observation", "score_plane"),
+    "decision": (
+        "revision", "score_plane", "gates_digest", "policy_digest", "baseline", "anchor",
+    ),
+}  # fmt: skip
+"""What manifests of older versions do not pin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +44,16 @@ class LedgerFileFacts:
     ended: bool
     stopped: str | None
     """Why it ended before its work was done."""
+    revision: int = FIRST_REVISION
+    """Of its scores."""
 
     def to_json(self) -> dict[str, Json]:
         """Its entry in the manifest's `shards`."""
+        revised: dict[str, Json] = {}
+        if self.revision != FIRST_REVISION:
+            revised["revision"] = self.revision
         return {
+            **revised,
             "file": self.name,
             "index": self.shard,
             "attempt": self.attempt,
@@ -61,6 +77,10 @@ class LedgerFacts:
     """Of the first attempt."""
     completed_at: str | None = None
     """Of the last record."""
+    observation: str | None = None
+    """Over the identity of every output that counts."""
+    score_plane: str | None = None
+    """Over every state and value of the revision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,19 +158,34 @@ def build_manifest(
             "duplicates": ledger.duplicates,
             "conflicts": scorecard.counts.conflicts,
         },
-        scoring={"revision": scorecard.revision, "digest": files["results.jsonl"]},
+        scoring={
+            "revision": scorecard.revision,
+            "kind": "initial" if plan.revises is None else "rescore",
+            "revises": plan.revises,
+            "digest": files["results.jsonl"],
+            "judges": {judge.id: judge.digest for judge in plan.judges},
+            "observation": ledger.observation,
+            "score_plane": ledger.score_plane,
+        },
         decision={
             "verdict": scorecard.verdict,
             "exit_code": scorecard.exit_code,
             "overridden": scorecard.overridden,
             "reasons": list(scorecard.reasons),
             "scorecard_digest": files["scorecard.json"],
+            "revision": scorecard.revision,
+            "score_plane": ledger.score_plane,
+            "gates_digest": _gates_digest(plan),
+            "policy_digest": plan.policy.digest,
+            "baseline": _pin(plan.baseline),
+            "anchor": _pin(plan.anchor),
         },
         costs=scorecard.costs.model_dump(mode="json"),
         environment={"tool": plan.tool, **origin.environment},
         external_refs=origin.external_refs,
         redactions=origin.redactions,
         approved_by=origin.approved_by,
+        retry_of=plan.retry_of,
         files=dict(files),
     )
 
@@ -185,9 +220,23 @@ def _policy(plan: Plan) -> dict[str, Json]:
         **plan.policy.model_dump(mode="json"),
         "confidence": plan.confidence,
         "baseline": plan.baseline_rule.model_dump(mode="json"),
-        "gates_digest": digest(
-            [gate.model_dump(mode="json", by_alias=True) for gate in plan.gates]
-        ),
+        "gates_digest": _gates_digest(plan),
+    }
+
+
+def _gates_digest(plan: Plan) -> str:
+    return digest([gate.model_dump(mode="json", by_alias=True) for gate in plan.gates])
+
+
+def _pin(pin: BaselinePin | None) -> dict[str, Json] | None:
+    """What of an earlier run a decision rests on."""
+    if pin is None:
+        return None
+    return {
+        "run_id": pin.run_id,
+        "scorecard_digest": pin.scorecard_digest,
+        "results_digest": pin.results_digest,
+        "manifest_digest": pin.manifest_digest,
     }
 
 
