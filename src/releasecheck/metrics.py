@@ -3,6 +3,8 @@
 A metric describes; it never decides. Where scores are missing it still says what arrived, with
 `n_scored` below `n_expected`, and shows no difference to the baseline: a number that may not be used
 should not be read (G-09, S1-09). What was not measured is None, never 0 (X-12).
+
+Trials are averaged within a case first, and cases that share a cluster count as fewer.
 """
 
 from __future__ import annotations
@@ -21,14 +23,18 @@ from releasecheck.stats import (
     Column,
     aggregate,
     case_passes,
+    chosen,
+    clusters_of,
     column,
     judge_specs,
+    match_cases,
     mean_interval,
-    quantile_ranks,
+    paired_interval,
+    quantile_interval,
     rows_of,
+    share_interval,
     to_float,
     verdicts,
-    wilson,
 )
 
 if TYPE_CHECKING:
@@ -55,16 +61,20 @@ def measure(table: ScoreTable, plan: Measurable, baseline: Baseline | None) -> t
 
     For each judge the mean, and the pass rate where it has a pass mark, over all cases and over each
     split that has any; for the run its latency, cost, tokens and errors; and whatever a gate asks for.
+    The difference to the baseline has an interval, over pairs, where it is one of means or pass rates and
+    both runs scored all of the same cases with the same content.
     """
     specs = judge_specs(plan)
     here = _Side(table, specs)
     there = None
+    matched: Indices | None = None
     same: set[str] = set(BUILTIN_METRICS)
     if baseline is not None and baseline.finalized:
         there = _Side(baseline.table, specs)
+        matched = match_cases(table.cases, baseline.table.cases)
         same |= {j.id for j in plan.judges if baseline.judge_digests.get(j.id) == j.digest}
     return tuple(
-        _metric(wanted, here, there if wanted[0] in same else None, plan)
+        _metric(wanted, here, there if wanted[0] in same else None, matched, plan)
         for wanted in _wanted(table, plan, specs)
     )
 
@@ -89,16 +99,28 @@ class _Side:
     specs: dict[str, Judge]
     rows: dict[str, Indices] = field(default_factory=dict)
     cut: dict[tuple[str, str], Column | None] = field(default_factory=dict)
+    grouped: dict[str, Indices | None] = field(default_factory=dict)
 
     def column(self, metric: str, split: str) -> Column | None:
         """The metric in one split; None where this run has no such judge."""
         key = (metric, split)
         if key not in self.cut:
-            if split not in self.rows:
-                self.rows[split] = rows_of(self.table, split)
             whole = column(self.table, metric)
-            self.cut[key] = None if whole is None else whole.take(self.rows[split])
+            self.cut[key] = None if whole is None else whole.take(self.cases(split))
         return self.cut[key]
+
+    def cases(self, split: str) -> Indices:
+        """The cases of a split, as indices into the table."""
+        if split not in self.rows:
+            self.rows[split] = rows_of(self.table, split)
+        return self.rows[split]
+
+    def clusters(self, split: str) -> Indices | None:
+        """The clusters of the cases of a split; None where each case is one of its own."""
+        if split not in self.grouped:
+            rows = self.cases(split).tolist()
+            self.grouped[split] = clusters_of([self.table.cases[row].cluster for row in rows])
+        return self.grouped[split]
 
     def is_share(self, metric: str) -> bool:
         """Whether every value lies between 0 and 1 by the nature of its judge."""
@@ -109,7 +131,9 @@ class _Side:
         return self.specs[metric].pass_rule if metric in self.specs else "majority"
 
 
-def _metric(wanted: Wanted, here: _Side, there: _Side | None, plan: Measurable) -> Metric:
+def _metric(
+    wanted: Wanted, here: _Side, there: _Side | None, matched: Indices | None, plan: Measurable
+) -> Metric:
     metric, split, stat = wanted
     col = here.column(metric, split)
     if col is None:
@@ -119,10 +143,26 @@ def _metric(wanted: Wanted, here: _Side, there: _Side | None, plan: Measurable) 
     value = aggregate(stat, col, rule)
     before = there.column(metric, split) if there is not None else None
     baseline_value = aggregate(stat, before, rule) if before is not None else None
-    interval = None if value is None else _interval(metric, stat, col, rule, plan.confidence)
-    if interval is not None and stat == "mean" and here.is_share(metric):
+    interval = None
+    if value is not None:
+        interval = _interval(wanted, col, here.clusters(split), rule, plan.confidence)
+    delta = around = None
+    if (
+        value is not None
+        and baseline_value is not None
+        and before is not None
+        and plan.mode == "full"
+        and _complete(col)
+        and _complete(before)
+    ):
+        delta = value - baseline_value
+        if there is not None and matched is not None:
+            pairs = _pairs(wanted, here, there, matched)
+            around = pairs and _delta_interval(wanted, pairs, rule, plan.confidence)
+    if stat == "mean" and here.is_share(metric):
         # No share lies outside of 0 to 1, and an interval that says so is only hard to believe.
-        interval = max(0.0, interval[0]), min(1.0, interval[1])
+        interval = interval and (max(0.0, interval[0]), min(1.0, interval[1]))
+        around = around and (max(-1.0, around[0]), min(1.0, around[1]))
     return Metric(
         metric=metric,
         split=split,
@@ -134,16 +174,9 @@ def _metric(wanted: Wanted, here: _Side, there: _Side | None, plan: Measurable) 
         ci_high=interval[1] if interval else None,
         confidence=plan.confidence,
         baseline_value=_float(baseline_value),
-        delta=(
-            _float(value - baseline_value)
-            if value is not None
-            and baseline_value is not None
-            and before is not None
-            and plan.mode == "full"
-            and _complete(col)
-            and _complete(before)
-            else None
-        ),
+        delta=_float(delta),
+        delta_ci_low=around[0] if around else None,
+        delta_ci_high=around[1] if around else None,
     )
 
 
@@ -156,28 +189,83 @@ def _float(value: Fraction | None) -> float | None:
 
 
 def _interval(
-    metric: str, stat: Stat, col: Column, rule: str, confidence: float
+    wanted: Wanted, col: Column, clusters: Indices | None, rule: str, confidence: float
 ) -> tuple[float, float] | None:
     """Two-sided; None for one value, for totals and extremes, and where too little was measured."""
-    scored = col.scored
-    match stat:
+    match wanted[2]:
         case "pass_rate":
             passed = verdicts(col, rule)
-            return wilson(int((passed == 1).sum()), int((passed >= 0).sum()), confidence)
+            rows = np.flatnonzero(passed >= 0)
+            return share_interval((passed[rows] == 1) * 1.0, chosen(clusters, rows), confidence)
         case "mean":
             means = _case_means(col)
-            # A share of yes and no has Wilson's interval; milliseconds and dollars are no share.
-            if metric not in {"latency_ms", "cost_usd", "tokens"} and bool(
-                np.isin(col.value[scored], (0.0, 1.0)).all() and np.isin(means, (0.0, 1.0)).all()
-            ):
-                return wilson(int(means.sum()), means.size, confidence)
-            return mean_interval(means, confidence)
-        case "p50" | "p90" | "p95" | "p99":
-            values = np.sort(col.value[scored]) + 0.0
-            ranks = quantile_ranks(values.size, QUANTILES[stat], confidence)
-            return ranks and (float(values[ranks[0] - 1]), float(values[ranks[1] - 1]))
+            clusters = chosen(clusters, np.flatnonzero(col.has_value))
+            if _yes_no(wanted[0], col, means):
+                return share_interval(means, clusters, confidence)
+            return mean_interval(means, confidence, clusters)
+        case "p50" | "p90" | "p95" | "p99" as stat:
+            scored = col.scored
+            cases, _ = np.nonzero(scored)  # trials of a case share it, as cases share a cluster
+            groups = chosen(cases if clusters is None else clusters[cases], np.arange(cases.size))
+            return quantile_interval(col.value[scored], QUANTILES[stat], confidence, groups)
         case "min" | "max" | "sum":
             return None
+
+
+def _yes_no(metric: str, col: Column, means: Floats) -> bool:
+    """Whether the mean is a share of yes and no; milliseconds and dollars are no share."""
+    return metric not in {"latency_ms", "cost_usd", "tokens"} and bool(
+        np.isin(col.value[col.scored], (0.0, 1.0)).all() and np.isin(means, (0.0, 1.0)).all()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """Both sides of a split, case by case."""
+
+    now: Column
+    before: Column
+    clusters: Indices | None
+
+
+def _pairs(wanted: Wanted, here: _Side, there: _Side, matched: Indices) -> _Pairs | None:
+    """The same cases with the same content, measured on both sides; None where these are not all cases."""
+    metric, split, _ = wanted
+    now, before = here.column(metric, split), there.column(metric, split)
+    partners = matched[here.cases(split)]
+    theirs = there.cases(split)
+    if now is None or before is None or partners.size != theirs.size:
+        return None
+    place = np.full(len(there.table.cases), -1, dtype=np.intp)
+    place[theirs] = np.arange(theirs.size)
+    # -1 reads the last place, so it is asked for first.
+    if bool((partners < 0).any()) or bool((place[partners] < 0).any()):
+        return None
+    before = before.take(place[partners])
+    if bool((now.has_value != before.has_value).any()):
+        return None
+    rows = np.flatnonzero(now.has_value)
+    return _Pairs(now.take(rows), before.take(rows), chosen(here.clusters(split), rows))
+
+
+def _delta_interval(
+    wanted: Wanted, pairs: _Pairs, rule: str, confidence: float
+) -> tuple[float, float] | None:
+    """Two-sided, of candidate minus baseline; None for quantiles, totals and extremes."""
+    metric, _, stat = wanted
+    if stat == "pass_rate":
+        now, before = verdicts(pairs.now, rule), verdicts(pairs.before, rule)
+        if bool((now < 0).any() | (before < 0).any()):
+            return None
+        differences = now.astype(np.float64) - before
+        return paired_interval(differences, pairs.clusters, confidence, yes_no=True)
+    if stat != "mean":
+        return None
+    means = _case_means(pairs.now), _case_means(pairs.before)
+    yes_no = _yes_no(metric, pairs.now, means[0]) and _yes_no(metric, pairs.before, means[1])
+    with np.errstate(over="ignore"):
+        differences = means[0] - means[1]
+    return paired_interval(differences, pairs.clusters, confidence, yes_no=yes_no)
 
 
 def _case_means(col: Column) -> Floats:

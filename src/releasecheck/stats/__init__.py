@@ -5,7 +5,7 @@ the shortest decimal of each stored number, so that a comparison at a threshold 
 only intervals are floating-point.
 """
 
-from releasecheck.stats.clusters import cluster_sums, clusters_of, robust_error
+from releasecheck.stats.clusters import chosen, cluster_sums, clusters_of, robust_error
 from releasecheck.stats.columns import (
     QUANTILES,
     UNREPORTED,
@@ -19,7 +19,14 @@ from releasecheck.stats.columns import (
     verdicts,
 )
 from releasecheck.stats.exact import exact, exact_sum, quantile_rank, to_float
-from releasecheck.stats.intervals import mean_interval, quantile_ranks, t_quantile, wilson
+from releasecheck.stats.intervals import (
+    mean_interval,
+    quantile_interval,
+    quantile_ranks,
+    share_interval,
+    t_quantile,
+    wilson,
+)
 from releasecheck.stats.paired import (
     RESAMPLES,
     drop_bound,
@@ -53,6 +60,7 @@ __all__ = [
     "aggregate",
     "aggregate_cases",
     "case_passes",
+    "chosen",
     "cluster_sums",
     "clusters_of",
     "column",
@@ -73,12 +81,14 @@ __all__ = [
     "not_inferior",
     "paired_interval",
     "plain",
+    "quantile_interval",
     "quantile_rank",
     "quantile_ranks",
     "quote",
     "resolvable_drop",
     "robust_error",
     "rows_of",
+    "share_interval",
     "show",
     "sign_flip",
     "t_quantile",

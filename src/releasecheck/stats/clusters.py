@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _LARGEST: Final = 2.0**960
 """Beyond it a number counts as this large, so that no sum of such numbers overflows."""
+_ROUNDING: Final = 1e-13
+"""Part of the largest deviation that an error is if it comes from rounding alone."""
 
 
 def clusters_of(names: Sequence[str | None]) -> Indices | None:
@@ -36,6 +38,14 @@ def clusters_of(names: Sequence[str | None]) -> Indices | None:
             numbers[name], count = count, count + 1
         found[index] = numbers[name]
     return None if count == len(names) else found
+
+
+def chosen(clusters: Indices | None, rows: Indices) -> Indices | None:
+    """The clusters of some of the units; None where each of these is a cluster of its own."""
+    if clusters is None:
+        return None
+    distinct, numbers = np.unique(clusters[rows], return_inverse=True)
+    return None if distinct.size == numbers.size else numbers.astype(np.intp)
 
 
 def clipped(values: Floats) -> Floats:
@@ -67,13 +77,16 @@ def robust_error(values: Floats, clusters: Indices | None) -> tuple[float, int] 
     n = values.size
     if n < 2:
         return None
-    with np.errstate(over="ignore", invalid="ignore"):
-        sums = cluster_sums(values - values.mean(), clusters)
-        groups = sums.size
-        if groups < 2:
-            return None
+    values = clipped(values)
+    apart = values - values.mean()
+    sums = cluster_sums(apart, clusters)
+    groups = sums.size
+    if groups < 2:
+        return None
+    with np.errstate(over="ignore"):
         error = math.sqrt(groups / (groups - 1) * float((sums * sums).sum())) / n
-    # Equal values whose mean was rounded have no spread.
-    if values.min() == values.max():
-        error = 0.0
-    return (error, groups - 1) if math.isfinite(error) else None
+    if not math.isfinite(error):
+        return None
+    # What rounding leaves of equal values, or of clusters that balance, is no spread.
+    none = values.min() == values.max() or error <= _ROUNDING * float(np.abs(apart).max())
+    return 0.0 if none else error, groups - 1

@@ -1,5 +1,7 @@
 """Two-sided intervals: Wilson for yes/no, t for means, order statistics for quantiles.
 
+Where units share clusters, they count as fewer: as many independent ones as would have the same error.
+
 SciPy is the oracle of the tests; importing it at run time would cost over a second.
 """
 
@@ -12,10 +14,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from releasecheck.stats.binomial import probabilities
+from releasecheck.stats.clusters import robust_error
+from releasecheck.stats.exact import quantile_rank
+
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from releasecheck.model.table import Floats
+    from releasecheck.model.table import Floats, Indices
 
 _NORMAL: Final = NormalDist()
 _MANY: Final = 1000
@@ -24,25 +30,62 @@ _MANY: Final = 1000
 
 def wilson(passes: int, n: int, confidence: float) -> tuple[float, float] | None:
     """Wilson's score interval for `passes` of `n`; None for fewer than two (Wilson 1927)."""
-    if n < 2:
+    return _wilson(passes / n, n, confidence) if n >= 2 else None
+
+
+def share_interval(
+    passed: Floats, clusters: Indices | None, confidence: float
+) -> tuple[float, float] | None:
+    """Wilson's interval for the share of ones among zeros and ones; None for fewer than two clusters."""
+    if passed.size < 2:
         return None
+    share = float(np.count_nonzero(passed)) / passed.size
+    n = _effective(passed, clusters, confidence)
+    return None if n is None else _wilson(share, n, confidence)
+
+
+def _wilson(share: float, n: float, confidence: float) -> tuple[float, float]:
     z = _NORMAL.inv_cdf((1 + confidence) / 2)
-    share, spread = passes / n, z * z / n
+    spread = z * z / n
     centre = (share + spread / 2) / (1 + spread)
     half = z * math.sqrt(share * (1 - share) / n + spread / (4 * n)) / (1 + spread)
     # At the ends the bound is exactly 0 or 1; rounding must not put it beside them.
-    return (0.0 if passes == 0 else centre - half, 1.0 if passes == n else centre + half)
+    return (0.0 if share == 0 else centre - half, 1.0 if share == 1 else centre + half)
 
 
-def mean_interval(values: Floats, confidence: float) -> tuple[float, float] | None:
-    """Student's t interval for the mean; None for fewer than two values or beyond float range."""
-    n = values.size
-    if n < 2:
+def _effective(passed: Floats, clusters: Indices | None, confidence: float) -> float | None:
+    """As how many independent units these count; None for fewer than two clusters (Kish 1965).
+
+    Never for more than there are: that clusters seem to even out is taken for chance. Few clusters know
+    their own spread badly, for which Student's t stands in (Korn and Graubard 1998). Where all are equal
+    nothing says how much clusters differ: each counts once.
+    """
+    n = passed.size
+    if clusters is None:
+        return float(n)
+    found = robust_error(passed, clusters)
+    if found is None:
         return None
-    with np.errstate(over="ignore", invalid="ignore"):
+    error, freedom = found
+    share = float(passed.mean())
+    if share in {0.0, 1.0}:
+        return float(freedom + 1)
+    alone = share * (1 - share) / (n - 1)
+    student = t_quantile(freedom, confidence) / _NORMAL.inv_cdf((1 + confidence) / 2)
+    return n / max(1.0, error * error / alone) / student**2
+
+
+def mean_interval(
+    values: Floats, confidence: float, clusters: Indices | None = None
+) -> tuple[float, float] | None:
+    """Student's t interval for the mean; None for fewer than two clusters or beyond float range."""
+    found = robust_error(values, clusters)
+    if found is None:
+        return None
+    error, freedom = found
+    half = t_quantile(freedom, confidence) * error
+    with np.errstate(over="ignore"):
         centre = float(values.mean())
-        error = float(values.std(ddof=1)) / math.sqrt(n)
-    half = t_quantile(n - 1, confidence) * error
     low, high = centre - half + 0.0, centre + half + 0.0
     return (low, high) if math.isfinite(low) and math.isfinite(high) else None
 
@@ -103,7 +146,8 @@ def quantile_ranks(n: int, q: Fraction, confidence: float) -> tuple[int, int] | 
     """
     if n < 2:
         return None
-    first, below = _binomial(n, float(q))
+    first, chances = probabilities(n, float(q))
+    below = np.cumsum(chances)
     tail = (1 - confidence) / 2
     # Largest l with P(B <= l - 1) <= tail, smallest u with P(B <= u - 1) >= 1 - tail.
     low = first + int(np.searchsorted(below, tail, side="right"))
@@ -111,16 +155,26 @@ def quantile_ranks(n: int, q: Fraction, confidence: float) -> tuple[int, int] | 
     return (low, high) if low >= 1 and high <= n else None
 
 
-def _binomial(n: int, q: float) -> tuple[int, Floats]:
-    """Cumulative probabilities of a binomial from `first` on; what lies outside is below 1e-30."""
-    mode = math.floor((n + 1) * q)
-    reach = 40 + int(12 * math.sqrt(n * q * (1 - q)))
-    first, last = max(0, mode - reach), min(n, mode + reach)
-    odds = q / (1 - q)
-    up = np.arange(mode, last, dtype=np.float64)
-    down = np.arange(mode, first, -1, dtype=np.float64)
-    with np.errstate(under="ignore"):
-        rising = np.cumprod((n - up) / (up + 1) * odds)
-        falling = np.cumprod(down / ((n - down + 1) * odds))
-        weights = np.concatenate((falling[::-1], [1.0], rising))
-        return first, np.cumsum(weights) / weights.sum()
+def quantile_interval(
+    values: Floats, q: Fraction, confidence: float, clusters: Indices | None = None
+) -> tuple[float, float] | None:
+    """Two of the values that enclose the `q` quantile; None where there are too few.
+
+    Among units that share clusters the share of values below the quantile is less sure than it looks. Its
+    error says as how many independent ones they count, and the ranks among those are taken to the ranks
+    among all (after Woodruff 1952).
+    """
+    n = values.size
+    if n < 2:
+        return None
+    ordered = np.sort(values) + 0.0
+    below = (values <= ordered[quantile_rank(n, q) - 1]).astype(np.float64)
+    units = _effective(below, clusters, confidence)
+    if units is None:
+        return None
+    counted = min(n, math.floor(units))
+    ranks = quantile_ranks(counted, q, confidence)
+    if ranks is None:
+        return None
+    low, high = 1 + (ranks[0] - 1) * n // counted, -(-ranks[1] * n // counted)
+    return float(ordered[low - 1]), float(ordered[high - 1])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
 import numpy as np
 
 from releasecheck.stats.binomial import at_least, probabilities
-from releasecheck.stats.clusters import robust_error
+from releasecheck.stats.clusters import chosen, robust_error
 from releasecheck.stats.columns import verdicts
 from releasecheck.stats.intervals import t_quantile
 from releasecheck.stats.paired import mcnemar, not_inferior, unseen_share
@@ -106,10 +106,8 @@ def from_baseline(
         None where nothing can be said; see `from_pairs`.
     """
     known = verdicts(col, pass_rule) >= 0 if pass_rule is not None else col.has_value
-    col = col.take(np.flatnonzero(known))
-    clusters = None if clusters is None else np.unique(clusters[known], return_inverse=True)[1]
-    if clusters is not None and clusters.size and int(clusters.max()) + 1 == clusters.size:
-        clusters = None
+    rows = np.flatnonzero(known)
+    col, clusters = col.take(rows), chosen(clusters, rows)
     repeated = col.state.shape[1] >= 2 and bool(col.scored.all())
     if pass_rule is None:
         return _from_values(col, clusters, span, repeated=repeated)
@@ -163,8 +161,8 @@ def _flips_of_trials(col: Column, pass_rule: str) -> float:
     trials = col.state.shape[1]
     chance_of = np.array([_chance(pass_rule, trials, passes) for passes in range(trials + 1)])
     chance = chance_of[(col.passed == 1).sum(axis=1)]
-    flips: float = (2 * chance * (1 - chance)).mean()
-    return float(flips) * trials / (trials - 1)
+    flips: list[float] = (2 * chance * (1 - chance)).tolist()
+    return math.fsum(flips) / len(flips) * trials / (trials - 1)
 
 
 def _chance(pass_rule: str, trials: int, passes: int) -> float:
