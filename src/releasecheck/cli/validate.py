@@ -55,6 +55,8 @@ def _show(found: Found) -> None:
         say(f"judge     {judge}")
     for gate in found.gates:
         say(f"gate      {gate}")
+    for sight in found.power:
+        say(f"power     {sight.line()}")
     say(f"policy    {found.policy}")
     for line in change_lines(found.changes):
         say(f"change    {line}")

@@ -9,6 +9,7 @@ import numpy as np
 
 from releasecheck.model.judge import value_range
 from releasecheck.stats import (
+    Column,
     clusters_of,
     detectable_drop,
     from_baseline,
@@ -17,10 +18,12 @@ from releasecheck.stats import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from releasecheck.gates.subject import Subject
-    from releasecheck.model.gate import NoRegression
+    from releasecheck.model.gate import GateSpec, NoRegression
+    from releasecheck.model.suite import Correction
     from releasecheck.model.table import Indices, ScoreTable
-    from releasecheck.stats import Column
 
 Basis: TypeAlias = Literal["trials", "one-trial"]
 """Where the noise between two runs is known from: that between trials of the same case, or, with one trial,
@@ -45,7 +48,13 @@ class Power:
 
 
 def gate_power(
-    subject: Subject, table: ScoreTable, rows: Indices, rule: NoRegression, alpha: float
+    subject: Subject,
+    table: ScoreTable,
+    rows: Indices,
+    rule: NoRegression,
+    alpha: float,
+    *,
+    trials: int | None = None,
 ) -> Power | None:
     """What a gate sees over some cases, when the candidate is as noisy as this run.
 
@@ -55,6 +64,8 @@ def gate_power(
         rows: The cases that will be compared, as indices into `table`.
         rule: Of the gate.
         alpha: The level it decides at: 1 - confidence, or a part of it where several gates share that.
+        trials: Of the candidate; None is as many as in `table`. With fewer the candidate is noisier, so the
+            baseline is looked at as if it had no more either.
 
     Returns:
         None for a statistic other than mean, pass_rate and sum, whose noise is not that of a mean; where
@@ -64,7 +75,7 @@ def gate_power(
     whole = subject.column(table)
     if whole is None or gate.stat not in {"mean", "pass_rate", "sum"}:
         return None
-    col = whole.take(rows)
+    col = _first(whole.take(rows), trials)
     if gate.stat == "pass_rate":
         pass_rule: str | None = subject.pass_rule
         kept = np.flatnonzero(verdicts(col, subject.pass_rule) >= 0)
@@ -87,6 +98,25 @@ def gate_power(
         min_detectable_drop=None if seen is None else seen * units,
         resolvable_drop=None if told is None else told * units,
         basis="trials" if col.state.shape[1] > 1 and bool(col.scored.all()) else "one-trial",
+    )
+
+
+def level_of(
+    rule: NoRegression, gates: Sequence[GateSpec], confidence: float, correction: Correction
+) -> float:
+    """The level a gate can count on: by Holm, the strictest that it may be held to."""
+    if rule.decide != "significant" or correction == "none":
+        return 1 - confidence
+    rules = [gate.no_regression for gate in gates if gate.no_regression is not None]
+    return (1 - confidence) / max(1, sum(one.decide == "significant" for one in rules))
+
+
+def _first(col: Column, trials: int | None) -> Column:
+    return Column(
+        col.state[:, :trials],
+        col.value[:, :trials],
+        col.passed[:, :trials],
+        col.target_failed[:, :trials],
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from releasecheck.errors import EnvironmentMissing
@@ -11,6 +11,7 @@ from releasecheck.model.base import duration_words
 from releasecheck.pipeline.baselines import has_baseline, read_baseline
 from releasecheck.pipeline.freezing import plan_judges, read_suite
 from releasecheck.pipeline.policy import policy_changes
+from releasecheck.pipeline.power import check_power, suite_sights
 from releasecheck.pipeline.preflight import check_specs, placed_in
 from releasecheck.pipeline.roots import Roots
 from releasecheck.pipeline.ruling import may_answer_later, rule_for
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
     from releasecheck.model.judge import Judge
     from releasecheck.model.policy import PolicyChanges
     from releasecheck.model.suite import Settle
+    from releasecheck.pipeline.baselines import BaselineFiles
     from releasecheck.pipeline.policy import PolicySource
+    from releasecheck.pipeline.power import Sight
     from releasecheck.pipeline.world import World
 
 
@@ -51,13 +54,16 @@ class Found:
     changes: PolicyChanges | None
     """What the config differs in from that one; None where it is its own policy."""
     notes: tuple[Problem, ...]
+    power: tuple[Sight, ...]
+    """What each no-regression gate can see."""
 
     def to_json(self) -> dict[str, Json]:
         """The report as a document."""
-        document = asdict(self)
+        document = asdict(replace(self, power=()))
         changes = self.changes
         document["changes"] = None if changes is None else changes.model_dump(mode="json")
         document["notes"] = [str(note) for note in self.notes]
+        document["power"] = [one.to_json() for one in self.power]
         return document
 
 
@@ -89,6 +95,7 @@ def validate(
             raise EnvironmentMissing(unset, empty)
     folder = loaded.policy_root / suite.baseline.path
     baseline = read_baseline(folder, "promoted") if has_baseline(folder) else None
+    power = suite_sights(suite, judges, cases, world.clock.now(), baseline, _anchor(loaded))
     return Found(
         suite=suite.suite,
         splits=dict(sorted(Counter(case.split for case in cases).items())),
@@ -103,8 +110,15 @@ def validate(
         variables=tuple(dict.fromkeys(found.name for found in references_in(specs))),
         policy=loaded.policy_path.as_posix(),
         changes=policy_changes(loaded, cases, policy),
-        notes=loaded.notes,
+        notes=(*loaded.notes, *check_power(power, loaded)),
+        power=power,
     )
+
+
+def _anchor(loaded: LoadedSuite) -> BaselineFiles | None:
+    below = loaded.suite.baseline.anchor
+    folder = None if below is None else loaded.policy_root / below
+    return None if folder is None or not has_baseline(folder) else read_baseline(folder, "anchor")
 
 
 def _judge_words(spec: Judge, settle: Settle) -> str:
