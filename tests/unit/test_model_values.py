@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from pydantic import ValidationError
 
+from releasecheck.canonical import digest as digest_of
 from releasecheck.errors import UsageError
 from releasecheck.model.base import (
     duration_words,
@@ -122,7 +123,7 @@ def test_plan_digest__covers_what_can_decide_and_nothing_else() -> None:
                 **base,
                 name: {**pin, "run_id": "another"} if name in ("baseline", "anchor") else "another",
             }
-            deciding = name in {*DECIDING, *DECIDING_SINCE}
+            deciding = name in {*DECIDING, *DECIDING_SINCE, "revision"}
             assert (plan_digest(changed) != digest) == deciding, name
     for name, other in pin.items():
         changed = {**document, "baseline": {**pin, name: other + "x"}}
@@ -134,7 +135,7 @@ def test_plan_digest__of_a_plan_from_before_a_field_existed_holds() -> None:
     """What an older version wrote without the field is covered without it, and not as its default."""
     document = make_plan().model_dump(mode="json", by_alias=True)
     older = {name: value for name, value in document.items() if name not in DECIDING_SINCE}
-    assert plan_digest(older) == digest({name: older.get(name) for name in DECIDING})
+    assert plan_digest(older) == digest_of({name: older.get(name) for name in DECIDING})
     assert plan_digest(older) != plan_digest(document)
 
 

@@ -5,7 +5,7 @@ is asked before the rule, in one fixed order, and the first "no" decides.
 """
 
 from releasecheck.gates.changes import case_changes, flips, incomplete
-from releasecheck.gates.outcomes import decide, verdict
+from releasecheck.gates.outcomes import decide, overridden, verdict
 from releasecheck.gates.sentinels import sentinel_results, unproven
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "decide",
     "flips",
     "incomplete",
+    "overridden",
     "sentinel_results",
     "unproven",
     "verdict",

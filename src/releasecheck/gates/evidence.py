@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from releasecheck.gates.sentinels import unproven
 from releasecheck.model.table import FAILED, MISSING, PENDING
-from releasecheck.stats import UNREPORTED, count_of, exact, names, plain, quote, verdicts
+from releasecheck.stats import UNREPORTED, count_of, exact, names, plain, quote, show, verdicts
 
 if TYPE_CHECKING:
     from releasecheck.gates.subject import Subject
+    from releasecheck.model.gate import Against
     from releasecheck.model.plan import Plan
     from releasecheck.model.scorecard import Outcome
     from releasecheck.model.table import Baseline, Flags, Indices, ScoreTable
@@ -36,6 +38,8 @@ class Measured:
     """The gate's cases, as indices into the table."""
     col: Column
     """Their values, in the order of `rows`."""
+    aside: Indices
+    """Cases of the gate that are in quarantine, as indices into the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +60,15 @@ def measured(subject: Subject, table: ScoreTable, plan: Plan) -> Measured | Refu
     if whole is None:
         message = f"gate {subject.gate.id}: the score table has no judge {subject.gate.metric}"
         raise ValueError(message)
-    rows = np.flatnonzero(subject.selects(table.cases))
-    if rows.size == 0:
+    mine = subject.selects(table.cases)
+    if not mine.any():
         reason = f"the {plan.mode} plan holds none of this gate's cases"
         return Refusal("blocked_missing" if plan.mode == "full" else "not_selected", reason)
+    quarantined = mine & subject.quarantined(table.cases)
+    crowded = _crowded(int(quarantined.sum()), int(mine.sum()))
+    if crowded is not None:
+        return Refusal("blocked_missing", crowded)
+    rows = np.flatnonzero(mine & ~quarantined)
     col = whole.take(rows)
     gap = _gap(subject, col)
     if gap is not None:
@@ -73,7 +82,44 @@ def measured(subject: Subject, table: ScoreTable, plan: Plan) -> Measured | Refu
     undecided = _without_verdict(subject, col)
     if undecided is not None:
         return Refusal("blocked_missing", undecided)
-    return Measured(rows, col)
+    thin = _thin(subject, col)
+    if thin is not None:
+        return Refusal("blocked_missing", thin)
+    return Measured(rows, col, np.flatnonzero(quarantined))
+
+
+MOST_QUARANTINED: Final = Fraction(1, 2)
+"""Share of a gate's cases beyond which what is left is another gate than the one that was promised."""
+
+
+def _crowded(aside: int, total: int) -> str | None:
+    """Why a gate with so many quarantined cases decides nothing; None when it may decide."""
+    if aside <= MOST_QUARANTINED * total:
+        return None
+    are = "is" if aside == 1 else "are"
+    return (
+        f"{count_of(aside, total)} {are} in quarantine, and a gate that looks at fewer than half of its cases "
+        "decides nothing"
+    )
+
+
+def _thin(subject: Subject, col: Column) -> str | None:
+    """What `min_scored` and `max_not_applicable` ask for and the scores do not give; None when they do."""
+    gate, total = subject.gate, int(col.state.shape[0])
+    scored = int(col.has_value.sum())
+    if gate.min_scored is not None and scored < gate.min_scored:
+        cases = f"{scored} case{'' if scored == 1 else 's'}"
+        return (
+            f"only {cases} of {total} have a {subject.noun}, and this gate needs {gate.min_scored}"
+        )
+    unfit = total - int(col.expected.any(axis=1).sum())
+    most = gate.max_not_applicable
+    if most is not None and unfit > exact(most) * total:
+        return (
+            f"judge {gate.metric} is not applicable to {count_of(unfit, total)}, at most "
+            f"{show(most, percent=True)} of them may be"
+        )
+    return None
 
 
 def shared(
@@ -88,38 +134,48 @@ def shared(
 
     `matched` gives for each case of the table the index of the same content in the baseline, or -1.
     """
+    side = subject.against
     if baseline is None:
-        return _no_baseline(plan)
+        return _no_baseline(plan, side)
     if not baseline.finalized:
-        reason = f"baseline run {quote(baseline.run_id)} is not finalized"
+        reason = f"{side} run {quote(baseline.run_id)} is not finalized"
         return Refusal("not_comparable", reason)
     metric = subject.gate.metric
     whole = subject.column(baseline.table)
     if whole is None:
-        return Refusal("not_comparable", f"the baseline has no judge {metric}")
+        return Refusal("not_comparable", f"the {side} has no judge {metric}")
     partners = matched[candidate.rows]
     # Cases that have left the split count as much as cases that have come into it, so that moving
     # cases between splits is seen as lost coverage.
     own = subject.selects(baseline.table.cases)
     own[partners[partners >= 0]] = True
-    gap = _gap(subject, whole.take(np.flatnonzero(own)))
+    # What no gate looks at here may lack its score there too.
+    asked = own & ~subject.quarantined(baseline.table.cases)
+    asked[_known(matched[candidate.aside])] = False
+    gap = _gap(subject, whole.take(np.flatnonzero(asked)))
     if gap is not None:
-        return Refusal("blocked_missing", f"its baseline is incomplete: {gap}")
+        return Refusal("blocked_missing", f"its {side} is incomplete: {gap}")
     if subject.judge is not None:
         then = baseline.judge_digests.get(metric)
         if then != subject.judge.digest:
             reason = (
-                f"judge {metric} is not the one that scored the baseline: its digest is "
+                f"judge {metric} is not the one that scored the {side}: its digest is "
                 f"{subject.judge.digest[:19]}, there it was {then[:19] if then else 'not recorded'}"
             )
             return Refusal("not_comparable", reason)
         if metric in baseline.unproven:
             reason = (
-                f"its baseline cannot be trusted: judge {metric} missed or did not score sentinels there, "
+                f"its {side} cannot be trusted: judge {metric} missed or did not score sentinels there, "
                 "answers whose score is known; promote a run in which they held"
             )
             return Refusal("blocked_missing", reason)
-    return _overlapping(subject, candidate, table, plan, whole, own & whole.has_value, partners)
+    own[_known(matched[candidate.aside])] = True
+    return _overlapping(subject, candidate, table, plan, whole, own & whole.has_value, matched)
+
+
+def _known(partners: Indices) -> Indices:
+    found: Indices = partners[partners >= 0]
+    return found
 
 
 def _overlapping(
@@ -129,8 +185,9 @@ def _overlapping(
     plan: Plan,
     baseline: Column,
     baseline_scored: Flags,
-    partners: Indices,
+    matched: Indices,
 ) -> Shared | Refusal:
+    side, partners = subject.against, matched[candidate.rows]
     scored_now = candidate.col.has_value
     known = partners >= 0
     scored_before = np.zeros_like(known)
@@ -140,20 +197,26 @@ def _overlapping(
         table.cases[row].id for row in candidate.rows[scored_before & ~scored_now].tolist()
     )
     compared = int(both.sum())
+    # A case in quarantine could be compared and is not: that is said elsewhere, and is no lack of overlap.
+    could = int(baseline_scored[_known(matched[candidate.aside])].sum())
     # A partial plan never means to hold all of the baseline's cases.
     if plan.mode == "full":
-        base, whose = int(baseline_scored.sum()), "the baseline's {} scored cases"
+        base, whose = int(baseline_scored.sum()), f"the {side}'s {{}} scored cases"
     else:
-        base, whose = int((scored_now | scored_before).sum()), "the {} planned cases"
+        base, whose = int((scored_now | scored_before).sum()) + could, "the {} planned cases"
     least = plan.baseline_rule.min_overlap
-    if compared < exact(least) * base:
+    if compared + could < exact(least) * base:
         reason = (
-            f"only {compared} of {whose.format(base)} can be compared, at least "
+            f"only {compared + could} of {whose.format(base)} can be compared, at least "
             f"{plain(least)} of them must be{lost_note(lost)}"
         )
         return Refusal("not_comparable", reason)
     if compared == 0:
-        reason = "no case with the same content was scored both here and in the baseline"
+        reason = f"no case with the same content was scored both here and in the {side}"
+        return Refusal("not_comparable", reason)
+    needed = subject.gate.min_scored
+    if needed is not None and compared < needed:
+        reason = f"only {compared} case{'' if compared == 1 else 's'} can be compared, and this gate needs {needed}"
         return Refusal("not_comparable", reason)
     pair = Shared(
         candidate.rows[both],
@@ -163,7 +226,7 @@ def _overlapping(
     )
     undecided = _without_verdict(subject, pair.before)
     if undecided is not None:
-        return Refusal("blocked_missing", f"its baseline is incomplete: {undecided}")
+        return Refusal("blocked_missing", f"its {side} is incomplete: {undecided}")
     return pair
 
 
@@ -176,11 +239,16 @@ def lost_note(lost: tuple[str, ...]) -> str:
     return f"; {len(lost)} {cases} scored in the baseline {are} not applicable now: {names(lost)}"
 
 
-def _no_baseline(plan: Plan) -> Refusal:
-    if plan.baseline is not None:
+def _no_baseline(plan: Plan, side: Against) -> Refusal:
+    pin = plan.anchor if side == "anchor" else plan.baseline
+    if pin is not None:
         # Named and gone is not the same as never there: bootstrap is for the latter alone.
-        run = quote(plan.baseline.run_id)
-        return Refusal("not_comparable", f"the plan's baseline, run {run}, is not there")
+        run = quote(pin.run_id)
+        return Refusal("not_comparable", f"the plan's {side}, run {run}, is not there")
+    if side == "anchor":
+        if plan.baseline_rule.on_missing == "bootstrap":
+            return Refusal("bootstrap", "there is no anchor yet, and nothing was compared with one")
+        return Refusal("not_comparable", "there is no anchor to compare with")
     # Whoever searched says what there was: expired or renamed must not read as never there.
     said = plan.context.get("baseline_search")
     searched = f" ({said})" if isinstance(said, str) and said else ""

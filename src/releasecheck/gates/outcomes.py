@@ -2,35 +2,58 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from releasecheck.gates import evidence, rules
+from releasecheck.gates import evidence, regression, rules
 from releasecheck.gates.evidence import Refusal
+from releasecheck.gates.outcome import Decision
+from releasecheck.gates.power import gate_power
+from releasecheck.gates.regression import Comparison, Level
 from releasecheck.gates.subject import Subject
 from releasecheck.model.scorecard import OUTCOMES, GateResult, Outcome
-from releasecheck.stats import match_cases
+from releasecheck.stats import exact, match_cases, plain, show
+from releasecheck.stats.paired import holm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from releasecheck.gates.rules import Decision
-    from releasecheck.model.gate import GateSpec
+    from releasecheck.model.gate import Against, NoRegression
     from releasecheck.model.plan import Plan
     from releasecheck.model.table import Baseline, Indices, ScoreTable
 
+Answer: TypeAlias = Decision | Comparison | Refusal
 
-def decide(table: ScoreTable, plan: Plan, baseline: Baseline | None) -> tuple[GateResult, ...]:
+
+def decide(
+    table: ScoreTable, plan: Plan, baseline: Baseline | None, anchor: Baseline | None = None
+) -> tuple[GateResult, ...]:
     """Every gate of the plan, in its order.
 
-    The candidate is complete, the baseline is there, finalized and complete, both are comparable,
-    something was compared, and only then the rule: the first refusal decides and shows no difference.
+    The candidate is complete, what it is compared with is there, finalized and complete, both are comparable,
+    something was compared, and only then the rule: the first refusal decides and shows no difference. The
+    p-values of `significant` gates are corrected for each other before any of those is decided.
     """
-    matched = match_cases(table.cases, () if baseline is None else baseline.table.cases)
-    results = []
-    for gate in plan.gates:
-        answer = _answer(Subject.of(gate, plan), table, plan, baseline, matched)
-        results.append(_result(gate, answer))
-    return tuple(results)
+    earlier: dict[Against, Baseline | None] = {"baseline": baseline, "anchor": anchor}
+    matched = {
+        side: match_cases(table.cases, () if found is None else found.table.cases)
+        for side, found in earlier.items()
+    }
+    subjects = [Subject.of(gate, plan) for gate in plan.gates]
+    answers = [
+        _answer(subject, table, plan, earlier[subject.against], matched[subject.against])
+        for subject in subjects
+    ]
+    corrected = _corrected(answers, plan)
+    waived = {waiver.gate for waiver in plan.waivers}
+    return tuple(
+        _result(
+            subject,
+            _decided(answer, corrected.get(subject.gate.id)),
+            aside=_aside(subject, table),
+            waived=subject.gate.id in waived,
+        )
+        for subject, answer in zip(subjects, answers, strict=True)
+    )
 
 
 def verdict(results: Sequence[GateResult], plan: Plan) -> Outcome:
@@ -40,13 +63,28 @@ def verdict(results: Sequence[GateResult], plan: Plan) -> Outcome:
     return max((result.outcome for result in results), key=OUTCOMES.index)
 
 
+def overridden(results: Sequence[GateResult], plan: Plan) -> bool:
+    """Whether the verdict is `block` and nothing but waivers stands between it and a release.
+
+    What was not measured cannot be waived: one refusal beside a waived gate, and nothing is overridden.
+    """
+    stopping = [result for result in results if result.outcome not in NEUTRAL]
+    return verdict(results, plan) == "block" and all(
+        result.outcome == "block" and result.waived for result in stopping
+    )
+
+
+NEUTRAL = ("pass", "bootstrap", "not_selected")
+"""Outcomes that stop no release."""
+
+
 def _answer(
     subject: Subject,
     table: ScoreTable,
     plan: Plan,
     baseline: Baseline | None,
     matched: Indices,
-) -> Decision | Refusal:
+) -> Answer:
     candidate = evidence.measured(subject, table, plan)
     if isinstance(candidate, Refusal):
         return candidate
@@ -55,31 +93,119 @@ def _answer(
         pair = evidence.shared(subject, candidate, table, plan, baseline, matched)
         if isinstance(pair, Refusal):
             return pair
-        return rules.no_regression(subject, gate.no_regression, pair, table.cases)
+        level = _level(plan)
+        found = regression.compare(subject, gate.no_regression, pair, table.cases, level)
+        if isinstance(found, Refusal) or baseline is None:
+            return found
+        blind = _blind(subject, gate.no_regression, baseline, matched[pair.rows], level)
+        return found if blind is None else blind
     if gate.require is not None:
         return rules.require_all(subject, candidate, table.cases)
     return rules.limit(subject, candidate)
 
 
-def _result(gate: GateSpec, answer: Decision | Refusal) -> GateResult:
-    outcome: Outcome
-    if isinstance(answer, Refusal):
-        outcome, value, before, delta, compared = answer.outcome, None, None, None, None
-    else:
-        outcome = "pass" if answer.holds else "block"
-        value, before, delta = answer.value, answer.baseline_value, answer.delta
-        compared = answer.compared
-    return GateResult(
+def _level(plan: Plan) -> Level:
+    """How sure each test is: several `significant` gates share the error that one alone may make."""
+    several = sum(
+        gate.no_regression is not None and gate.no_regression.decide == "significant"
+        for gate in plan.gates
+    )
+    most = 1 - exact(plan.confidence)
+    each = most / several if plan.correction == "holm" and several else most
+    return Level(plan.confidence, float(each), plan.seed)
+
+
+def _blind(
+    subject: Subject, rule: NoRegression, baseline: Baseline, rows: Indices, level: Level
+) -> Refusal | None:
+    """The refusal of a gate that may not decide where it cannot see its own `max_drop`.
+
+    Asked of the baseline alone: what a candidate did can neither open nor close this door.
+    """
+    if rule.underpowered != "refuse":
+        return None
+    alpha = level.alpha if rule.decide == "significant" else level.most
+    power = gate_power(subject, baseline.table, rows, rule, alpha)
+    seen = None if power is None else power.resolvable_drop
+    if seen is not None and seen <= rule.max_drop:
+        return None
+    sees = "none at all" if seen is None else f"one of {show(seen, rule.max_drop)} at least"
+    return Refusal(
+        "not_comparable",
+        f"with {rows.size} cases and the baseline's noise no drop of {plain(rule.max_drop)} can be told from none, "
+        f"only {sees}; add cases or trials, allow a larger drop, or leave out `underpowered: refuse`",
+    )
+
+
+def _corrected(answers: Sequence[Answer], plan: Plan) -> dict[str, float]:
+    """The p-value that decides, by gate, of those `significant` gates that came to a test."""
+    tested = {
+        answer.subject.gate.id: answer.tested.p_value
+        for answer in answers
+        if isinstance(answer, Comparison) and answer.rule.decide == "significant"
+    }
+    p_values = [value for value in tested.values() if value is not None]
+    if plan.correction == "holm":
+        p_values = holm(p_values)
+    return dict(
+        zip((gate for gate, value in tested.items() if value is not None), p_values, strict=True)
+    )
+
+
+def _decided(answer: Answer, p_adjusted: float | None) -> Decision | Refusal:
+    if isinstance(answer, Comparison):
+        return regression.decide_comparison(answer, p_adjusted)
+    return answer
+
+
+def _aside(subject: Subject, table: ScoreTable) -> int:
+    """Cases of the gate that are in quarantine."""
+    if not subject.quarantine:
+        return 0
+    return int((subject.selects(table.cases) & subject.quarantined(table.cases)).sum())
+
+
+def _result(
+    subject: Subject, answer: Decision | Refusal, *, aside: int, waived: bool
+) -> GateResult:
+    gate, rule = subject.gate, subject.gate.no_regression
+    base = GateResult(
         id=gate.id,
         metric=gate.metric,
         split=gate.split,
         stat=gate.stat,
         rule=rules.rule_text(gate),
-        outcome=outcome,
-        reason=answer.reason,
-        value=value,
+        outcome="blocked_missing",
+        reason=answer.reason + _left_out(aside),
         threshold=rules.threshold_of(gate),
-        baseline_value=before,
-        delta=delta,
-        compared=compared,
+        decide=None if rule is None else rule.decide,
+        against=None if rule is None else subject.against,
+        quarantined=aside,
     )
+    if isinstance(answer, Refusal):
+        return base.model_copy(update={"outcome": answer.outcome})
+    found: dict[str, object] = {
+        "outcome": "pass" if answer.holds else "block",
+        "value": answer.value,
+        "baseline_value": answer.baseline_value,
+        "delta": answer.delta,
+        "compared": answer.compared,
+        "p_adjusted": answer.p_adjusted,
+        "new_failures": answer.new_failures,
+        "new_passes": answer.new_passes,
+        "waived": waived and not answer.holds,
+    }
+    if answer.tested is not None:
+        found |= {
+            "p_value": answer.tested.p_value,
+            "min_detectable_drop": answer.tested.detectable,
+            "drop_bound": answer.tested.bound,
+            "resolvable_drop": answer.tested.resolvable,
+        }
+    return GateResult.model_validate({**base.model_dump(), **found})
+
+
+def _left_out(aside: int) -> str:
+    if aside == 0:
+        return ""
+    return f"; {aside} case{'' if aside == 1 else 's'} in quarantine left out"

@@ -14,7 +14,7 @@ from releasecheck.stats import column
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from releasecheck.model.gate import GateSpec
+    from releasecheck.model.gate import Against, GateSpec
     from releasecheck.model.plan import Plan, PlannedJudge
     from releasecheck.model.table import CaseRow, Flags, ScoreTable
     from releasecheck.stats import Column
@@ -27,6 +27,8 @@ class Subject:
     gate: GateSpec
     judge: PlannedJudge | None
     """None for a built-in metric."""
+    quarantine: frozenset[str] = frozenset()
+    """Ids of cases that are left out of it."""
 
     @classmethod
     def of(cls, gate: GateSpec, plan: Plan) -> Subject:
@@ -39,7 +41,14 @@ class Subject:
         if judge is None and gate.metric not in BUILTIN_METRICS:
             message = f"gate {gate.id}: {gate.metric} is neither a judge nor a built-in metric"
             raise ValueError(message)
-        return cls(gate, judge)
+        aside = {one.case for one in plan.quarantine if one.judge in (None, gate.metric)}
+        return cls(gate, judge, frozenset(aside))
+
+    @property
+    def against(self) -> Against:
+        """Which earlier run it compares with, where it compares with one."""
+        rule = self.gate.no_regression
+        return "baseline" if rule is None or rule.against is None else rule.against
 
     @property
     def noun(self) -> str:
@@ -119,6 +128,11 @@ class Subject:
             ids = frozenset(chosen.ids)
             found &= np.array([row.id in ids for row in cases], dtype=np.bool_)
         return found
+
+    def quarantined(self, cases: Sequence[CaseRow]) -> Flags:
+        """Which cases are left out, of its own or not."""
+        aside = self.quarantine
+        return np.array([row.id in aside for row in cases], dtype=np.bool_)
 
     def applies_to_any(self, cases: Iterable[CaseRow]) -> bool:
         """Whether the judge's own `when` leaves any of these cases, as far as tags and split say."""

@@ -171,6 +171,8 @@ class Plan(Document):
     """CI facts (repository, run, actor); shown, never decided from."""
     retry_of: str | None = None
     """The run whose answers and scores this one carries, where it redoes what failed there; decides nothing."""
+    retry_classes: tuple[str, ...] = ()
+    """Classes of the failures that a retry redoes; none in any other run."""
     revision: int = FIRST_REVISION
     """Above the first: the same run's stored outputs, judged again under other rules."""
     revises: Digest | None = None

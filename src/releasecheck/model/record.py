@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from releasecheck.canonical import MAX_INTEGER, dump_line, json_text
 from releasecheck.errors import CorruptLedger
+from releasecheck.model.bridge import SIDES
 from releasecheck.model.failure import Failure
 from releasecheck.model.score import JudgeFailed, Missing, NotApplicable, Pending, Score, Scored
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from releasecheck.canonical import Json
+    from releasecheck.model.bridge import Side
 
 RESULTS_SCHEMA: Final = "releasecheck/results@1"
 PURGEABLE: Final = ("output", "reason")
@@ -261,7 +263,7 @@ def _carried(run: str | None, revision: int | None = None) -> dict[str, Json]:
 
 
 def _score_fields(score: Score, ticket: str | None, usage: Usage) -> dict[str, Json]:
-    """What a line says of a score, of a case and of a sentinel alike."""
+    """What a line says of a score, whatever was judged."""
     state, value, reason, failed = _split_score(score)
     return {
         "state": state,
@@ -319,6 +321,42 @@ class SentinelRecord(NamedTuple):
         }
 
 
+class BridgeRecord(NamedTuple):
+    """What a judge said about a stored output of an earlier run, the baseline or the anchor."""
+
+    side: Side
+    case: str
+    """Its id in this plan; the earlier run may know the same content by another one."""
+    trial: int
+    """Of the earlier run."""
+    judge: str
+    output_digest: str
+    score: Score
+    ticket: str | None
+    usage: Usage
+    at: str
+    notes: tuple[str, ...] = ()
+    """As of a score."""
+    carried_from: str | None = None
+    carried_from_revision: int | None = None
+
+    def to_json(self) -> dict[str, Json]:
+        """The line."""
+        noted: dict[str, Json] = {"notes": list(self.notes)} if self.notes else {}
+        return {
+            **noted,
+            **_carried(self.carried_from, self.carried_from_revision),
+            "record": "bridge",
+            "side": self.side,
+            "case": self.case,
+            "trial": self.trial,
+            "judge": self.judge,
+            "output_digest": self.output_digest,
+            **_score_fields(self.score, self.ticket, self.usage),
+            "at": self.at,
+        }
+
+
 @dataclass(frozen=True, slots=True)
 class DeadlineRecord:
     """Until when a judge's tickets are waited for, fixed when first seen."""
@@ -349,10 +387,14 @@ class LateRecord:
     value: float | None
     reason: str | None
     at: str
+    side: Side | None = None
+    """Of an earlier run's output; None: of an output of this run."""
 
     def to_json(self) -> dict[str, Json]:
         """The line."""
+        of: dict[str, Json] = {} if self.side is None else {"side": self.side}
         return {
+            **of,
             "record": "late",
             "case": self.case,
             "trial": self.trial,
@@ -389,7 +431,9 @@ class EndRecord:
         }
 
 
-Record: TypeAlias = OutputRecord | ScoreRecord | SentinelRecord | DeadlineRecord | LateRecord
+Record: TypeAlias = (
+    OutputRecord | ScoreRecord | SentinelRecord | BridgeRecord | DeadlineRecord | LateRecord
+)
 AnyRecord: TypeAlias = FileHeader | Record | EndRecord
 
 
@@ -610,6 +654,32 @@ def _read_sentinel(row: Mapping[str, Any]) -> SentinelRecord:
     )
 
 
+def _side(row: Mapping[str, Any]) -> Side:
+    for side in SIDES:
+        if row["side"] == side:
+            return side
+    message = f"`side` is {str(row['side'])[:40]!r}, expected baseline or anchor"
+    raise ValueError(message)
+
+
+def _read_bridge(row: Mapping[str, Any]) -> BridgeRecord:
+    score = _read_state(row)
+    return BridgeRecord(
+        side=_side(row),
+        case=_text(row, "case"),
+        trial=_whole(row, "trial", 0),
+        judge=_text(row, "judge"),
+        output_digest=_text(row, "output_digest"),
+        score=score,
+        ticket=_optional_text(row, "ticket"),
+        usage=_usage(row),
+        at=_moment(row, "at") if isinstance(score, Pending) else _text(row, "at"),
+        notes=_texts(row, "notes") if "notes" in row else (),
+        carried_from=_optional_text(row, "carried_from"),
+        carried_from_revision=_carried_revision(row),
+    )
+
+
 def _read_deadline(row: Mapping[str, Any]) -> DeadlineRecord:
     return DeadlineRecord(_text(row, "judge"), _texts(row, "tickets"), _moment(row, "deadline"))
 
@@ -624,6 +694,7 @@ def _read_late(row: Mapping[str, Any]) -> LateRecord:
         value=_number(row, "value"),
         reason=_optional_text(row, "reason"),
         at=_text(row, "at"),
+        side=None if row.get("side") is None else _side(row),
     )
 
 
@@ -642,6 +713,7 @@ _READERS: Final[dict[str, Callable[[Mapping[str, Any]], AnyRecord]]] = {
     "output": _read_output,
     "score": _read_score,
     "sentinel": _read_sentinel,
+    "bridge": _read_bridge,
     "deadline": _read_deadline,
     "late": _read_late,
     "end": _read_end,

@@ -6,11 +6,13 @@ are not in here; they stay in the ledger and are found again by their locator.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from releasecheck.model.gate import GateSpec
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Codes: TypeAlias = npt.NDArray[np.int8]
@@ -88,6 +90,8 @@ class ScoreTable:
     """[C, T, J]: no record, a retryable failure, or pending: another attempt has something to do."""
     sentinels: tuple[SentinelSeen, ...] = ()
     """Of every judge that has some, for each shard in which it scored anything."""
+    bridged: tuple[Bridged, ...] = ()
+    """What this run's judges said about stored outputs of earlier runs."""
 
     @property
     def pairs(self) -> int:
@@ -111,3 +115,17 @@ class Baseline:
     """Identity of each of its judges, files included."""
     unproven: frozenset[str] = frozenset()
     """Judges of it that missed a sentinel, or did not score one: what they scored decides nothing."""
+    target_digest: str | None = None
+    """Identity of the target it asked; None where that is not on record."""
+    gates: tuple[GateSpec, ...] = ()
+    """The gates it was decided by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The earlier runs that a plan pins."""
+
+    baseline: Baseline | None = None
+    anchor: Baseline | None = None
+    rejudged: Mapping[str, Rejudged] = field(default_factory=dict)
+    """Judges of the run compared with it that scored its stored outputs anew."""

@@ -15,7 +15,7 @@ from releasecheck.model.gate import GateSpec
 from releasecheck.model.plan import BaselinePin, Mode, PlannedJudge
 from releasecheck.model.results import results_digest
 from releasecheck.model.scorecard import Manifest, Scorecard
-from releasecheck.model.table import Baseline
+from releasecheck.model.table import Baseline, Compared
 from releasecheck.pipeline.compare import same_metric
 from releasecheck.pipeline.files import parse_document, read_bytes, read_lines, write_whole
 from releasecheck.pipeline.rows import table_of_rows
@@ -82,8 +82,11 @@ class BaselineFiles:
 
 
 def _commit(manifest: Manifest) -> str | None:
-    commit = manifest.context.get("commit")
-    return commit if isinstance(commit, str) else None
+    return _text(manifest.context.get("commit"))
+
+
+def _text(found: object) -> str | None:
+    return found if isinstance(found, str) else None
 
 
 def has_baseline(folder: Path) -> bool:
@@ -144,6 +147,8 @@ def check_baseline(data: Mapping[str, bytes], where: str, why: str) -> BaselineF
         unproven=frozenset(
             one.judge for one in scorecard.sentinels if one.missed or one.held < one.shown
         ),
+        target_digest=_text(manifest.target.get("digest")),
+        gates=gates,
     )
     measured = Measured(judges, gates, _confidence(manifest), scorecard.mode)
     _check_metrics(baseline, scorecard, measured, where)
@@ -254,9 +259,15 @@ def open_baseline(folder: PlanFolder) -> Baseline | None:
     return _pinned(folder.path / BASELINE, folder.plan.baseline, BASELINE)
 
 
-def open_anchor(folder: PlanFolder) -> Baseline | None:
-    """The anchor pinned in a plan (see `open_baseline`)."""
-    return _pinned(folder.path / ANCHOR, folder.plan.anchor, ANCHOR)
+def open_compared(folder: PlanFolder) -> Compared:
+    """The baseline and the anchor pinned in a plan, from the plan's own copies.
+
+    Raises:
+        Untrusted: a copy is not what the plan pinned.
+    """
+    return Compared(
+        open_baseline(folder), _pinned(folder.path / ANCHOR, folder.plan.anchor, ANCHOR)
+    )
 
 
 def _pinned(where: Path, pin: BaselinePin | None, what: str) -> Baseline | None:

@@ -11,10 +11,10 @@ import numpy as np
 
 from releasecheck.canonical import MAX_INTEGER
 from releasecheck.gates import (
-    case_changes,
     decide,
     flips,
     incomplete,
+    overridden,
     sentinel_results,
     unproven,
     verdict,
@@ -23,7 +23,6 @@ from releasecheck.metrics import measure
 from releasecheck.model.scorecard import (
     EXIT_CODES,
     GIVEN_UP,
-    BaselineUsed,
     Costs,
     Counts,
     Incomplete,
@@ -39,7 +38,13 @@ from releasecheck.model.table import (
     PENDING,
     SCORED,
 )
-from releasecheck.pipeline.noticing import lineage_notices, policy_notices
+from releasecheck.pipeline.comparability import baseline_used
+from releasecheck.pipeline.noticing import (
+    exception_notices,
+    lineage_notices,
+    policy_notices,
+    waiver_lines,
+)
 from releasecheck.pipeline.owing import deadlines_fixed
 from releasecheck.pipeline.ruling import rule_of
 from releasecheck.scorecard.lacking import owing
@@ -53,7 +58,7 @@ if TYPE_CHECKING:
     from releasecheck.merge import Merged
     from releasecheck.model.plan import Plan
     from releasecheck.model.scorecard import GateResult, Outcome, Status
-    from releasecheck.model.table import Baseline, ScoreTable
+    from releasecheck.model.table import Compared, ScoreTable
 
 WAITING_EXIT = 5
 
@@ -90,14 +95,15 @@ def finality(table: ScoreTable, *, close: bool, expired: bool) -> Finality:
 
 
 def decide_run(
-    plan: Plan, merged: Merged, baseline: Baseline | None, over: Finality, *, now: str
+    plan: Plan, merged: Merged, compared: Compared, over: Finality, *, now: str
 ) -> Scorecard:
     """The scorecard of what is recorded."""
-    table = merged.table
-    gates = decide(table, plan, baseline)
+    table, baseline = merged.table, compared.baseline
+    gates = decide(table, plan, baseline, compared.anchor)
     owing = not over.final and over.pending > 0
     waiting = waiting_for(plan, merged, now) if owing else ()
     outcome = None if owing else _verdict(gates, plan, over)
+    waived = outcome == "block" and overridden(gates, plan)
     return Scorecard(
         run_id=plan.run_id,
         plan_digest=plan.plan_digest,
@@ -106,7 +112,8 @@ def decide_run(
         selection=plan.selection.asked,
         status=over.status,
         verdict=outcome,
-        exit_code=WAITING_EXIT if outcome is None else EXIT_CODES[outcome],
+        overridden=waived,
+        exit_code=_exit_code(outcome, overridden=waived),
         reasons=_reasons(plan, merged, gates, outcome, over, waiting),
         counts=_counts(table, len(merged.conflicts)),
         incomplete=_incomplete(plan, merged),
@@ -116,7 +123,10 @@ def decide_run(
         flips=dict(sorted(flips(table, plan, baseline).items())),
         waiting=waiting,
         sentinels=sentinel_results(table, plan),
-        baseline=_baseline_used(plan, table, baseline),
+        baseline=baseline_used(plan, table, baseline),
+        anchor=baseline_used(plan, table, compared.anchor),
+        waivers=plan.waivers,
+        quarantine=plan.quarantine,
         shards=_shards(plan, merged),
         conflicts=merged.conflicts,
         costs=_costs(merged),
@@ -128,6 +138,12 @@ def decide_run(
         revision=plan.revision,
         created_at=now,
     )
+
+
+def _exit_code(outcome: Outcome | None, *, overridden: bool) -> int:
+    if outcome is None:
+        return WAITING_EXIT
+    return 0 if overridden else EXIT_CODES[outcome]
 
 
 def _verdict(gates: Sequence[GateResult], plan: Plan, over: Finality) -> Outcome:
@@ -167,6 +183,7 @@ _HEADLINES = {
 }
 
 
+_OVERRIDDEN = "block, overridden: measured, and every gate that blocked is waived"
 _DOUBTED = "blocked_missing: no verdict, because a judge cannot be trusted"
 
 
@@ -207,9 +224,12 @@ def _reasons(
     if outcome is None:
         return tuple(_why_waiting(merged.table, waiting))
     lines = [_DOUBTED if _only_doubted(merged.table, gates, outcome) else _HEADLINES[outcome]]
+    if outcome == "block" and overridden(gates, plan):
+        lines = [_OVERRIDDEN]
     lines += [
         f"{gate.id}: {gate.outcome}: {gate.reason}" for gate in gates if gate.outcome != "pass"
     ]
+    lines += waiver_lines(plan, gates)
     lines += _why_given_up(merged)
     lines += _why_incomplete(plan, merged)
     if not over.final:
@@ -282,24 +302,6 @@ def waiting_for(plan: Plan, merged: Merged, now: str) -> tuple[Waiting, ...]:
             )
         )
     return tuple(found)
-
-
-def _baseline_used(plan: Plan, table: ScoreTable, baseline: Baseline | None) -> BaselineUsed | None:
-    if baseline is None:
-        return None
-    changed = [
-        judge.id
-        for judge in plan.judges
-        if baseline.judge_digests.get(judge.id, judge.digest) != judge.digest
-    ]
-    return BaselineUsed(
-        run_id=baseline.run_id,
-        commit=baseline.commit,
-        why=baseline.why,
-        scorecard_digest=baseline.scorecard_digest,
-        cases=case_changes(table, baseline, partial=plan.mode != "full"),
-        judges_changed=tuple(changed),
-    )
 
 
 def _shards(plan: Plan, merged: Merged) -> tuple[ShardSeen, ...]:
@@ -387,6 +389,8 @@ def _notices(plan: Plan, merged: Merged) -> tuple[str, ...]:
     if plan.selection.note:
         found.append(plan.selection.note)
     found += policy_notices(plan)
+    found += exception_notices(plan)
+    found += plan.lapsed
     if plan.git is not None and plan.git.dirty:
         found.append("the working tree had uncommitted changes when the plan was made")
     if merged.conflicts:

@@ -11,7 +11,7 @@ from releasecheck.engine import Limits, Shard, Spent
 from releasecheck.errors import DigestMismatch, NotResumable, Untrusted
 from releasecheck.ledger.jsonl import JsonlWriter, finish_file_name, stable_file_digest
 from releasecheck.pipeline.asking import no_wait
-from releasecheck.pipeline.baselines import open_baseline
+from releasecheck.pipeline.baselines import open_compared
 from releasecheck.pipeline.bundle import (
     Finish,
     complete_badge,
@@ -24,6 +24,7 @@ from releasecheck.pipeline.files import file_digest, write_whole
 from releasecheck.pipeline.finish_file import next_attempt
 from releasecheck.pipeline.folders import Bundle, ledger_files, open_plan
 from releasecheck.pipeline.forgetting import forget_outputs
+from releasecheck.pipeline.keeping import keep_decision
 from releasecheck.pipeline.owing import owes
 from releasecheck.pipeline.preflight import check_approval, preflight
 from releasecheck.pipeline.recording import header_of, run_recording
@@ -121,7 +122,7 @@ async def finish(
     recorded = merge_files(folder, _once(paths))
     if (settled := _already_final(bundle, folder, recorded)) is not None:
         return settled
-    if request.repair:
+    if request.repair and not folder.earlier:  # no revision calls the target
         with driving.while_asking():
             recorded = await _repair(folder, recorded, request, world)
     if request.ask and owes(recorded):
@@ -141,8 +142,7 @@ def conclude(
     """Decide on merged records and write the bundle."""
     plan, now = folder.plan, world.clock.now()
     over = finality(recorded.merged.table, close=request.close, expired=is_expired(folder, now))
-    baseline = open_baseline(folder)
-    scorecard = decide_run(plan, recorded.merged, baseline, over, now=now)
+    scorecard = decide_run(plan, recorded.merged, open_compared(folder), over, now=now)
     bundle = Bundle(request.out)
     recorded = gather(folder, recorded, bundle)
     if plan.store_outputs != "full":
@@ -151,6 +151,8 @@ def conclude(
         paths = [p for n, p in enumerate(recorded.paths) if over.final or n in ended]
         forget_outputs(folder, recorded, paths, closed=over.final)
         recorded = merge_files(folder, recorded.paths)
+    if folder.earlier:
+        keep_decision(bundle, plan.revision)
     write_bundle(
         bundle,
         folder,

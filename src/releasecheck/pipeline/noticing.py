@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from releasecheck.pipeline.folders import REVISIONS
 from releasecheck.scorecard.numbers import count
 from releasecheck.scorecard.policy import dataset_words, setting_words
+from releasecheck.stats import names, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from releasecheck.merge import Merged
     from releasecheck.model.plan import Plan
     from releasecheck.model.policy import PolicyChanges, SettingChange
+    from releasecheck.model.scorecard import GateResult
 
 SHOWN: Final = 3
 """Changes that a sentence names; the others stand below it, and are counted here."""
@@ -28,8 +30,11 @@ def lineage_notices(plan: Plan, merged: Merged) -> Iterator[str]:
     """What this run took from an earlier one, and how often its outputs were judged."""
     if plan.retry_of is not None:
         outputs = count(int(merged.carried_output.sum()), "answer")
-        scores = count(int(merged.carried_score.sum()), "score")
-        yield f"retry of {plan.retry_of}: {outputs} and {scores} are carried from it, the rest was asked here"
+        redone = ", ".join(plan.retry_classes)
+        yield (
+            f"retry of {plan.retry_of} ({redone}): {outputs} and what was measured of them are carried from it, "
+            "the rest was asked here"
+        )
     if plan.revises is not None:
         kept = (
             "; what the one before measured with the same judges was kept"
@@ -40,6 +45,35 @@ def lineage_notices(plan: Plan, merged: Merged) -> Iterator[str]:
             f"revision {plan.revision}: the stored outputs were judged again under {plan.policy.file}{kept}. "
             f"The decision before it is in {REVISIONS}/{plan.revision - 1}"
         )
+
+
+def exception_notices(plan: Plan) -> Iterator[str]:
+    """What the suite lets pass for a while: whose, why, and until when."""
+    for one in plan.quarantine:
+        of = "every gate" if one.judge is None else f"gates on {one.judge}"
+        yield (
+            f"quarantine: case {quote(one.case)} is left out of {of} until {one.until}: {one.reason} "
+            f"(owner {one.owner})"
+        )
+    for waiver in plan.waivers:
+        yield f"waiver for gate {waiver.gate} until {waiver.until}: {waiver.why} ({waiver.who})"
+
+
+def waiver_lines(plan: Plan, gates: Sequence[GateResult]) -> Iterator[str]:
+    """What each waiver did for a gate that blocked; one that was not needed is a notice alone."""
+    waived = {gate.id for gate in gates if gate.waived}
+    others = [
+        gate.id
+        for gate in gates
+        if gate.outcome not in ("pass", "bootstrap", "not_selected") and gate.id not in waived
+    ]
+    for waiver in plan.waivers:
+        if waiver.gate not in waived:
+            continue
+        line = f"{waiver.gate}: waived until {waiver.until} by {waiver.who}: {waiver.why}"
+        if others:
+            line += f"; that releases nothing while {names(others)} stop it"
+        yield line
 
 
 def _notices(plan: Plan) -> Iterator[str]:

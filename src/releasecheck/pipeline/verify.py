@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from releasecheck.canonical import digest_bytes, digest_chunks
 from releasecheck.errors import ReleaseCheckError, Untrusted
 from releasecheck.model.record import FIRST_REVISION
-from releasecheck.pipeline.baselines import open_baseline
+from releasecheck.pipeline.baselines import open_compared
 from releasecheck.pipeline.bundle import (
     approvals,
     badge_files,
@@ -203,8 +203,8 @@ def _check_scorecard(
         over = Finality(written.status, over.mendable, over.pending)
     elif manifest.finalized_at is None and over.status != "running":
         over = Finality("running", over.mendable, over.pending)
-    baseline = open_baseline(folder)
-    again = decide_run(folder.plan, recorded.merged, baseline, over, now=written.created_at or "")
+    compared = open_compared(folder)
+    again = decide_run(folder.plan, recorded.merged, compared, over, now=written.created_at or "")
     # As it stands on disk: other readers do not take a text for a number, as the model does.
     found = read_document(bundle.path / "scorecard.json")
     for line in differences(found, again.model_dump(mode="json", by_alias=True)):

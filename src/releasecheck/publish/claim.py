@@ -43,6 +43,8 @@ def badge(manifest: Manifest, scorecard: Scorecard) -> dict[str, Json]:
     if nothing is not None or scorecard.verdict is None:
         return _endpoint(label, nothing or "waiting for scores", "lightgrey", error=False)
     word, color = _CLAIMS[scorecard.verdict]
+    if scorecard.quarantine:
+        word += f", {len(scorecard.quarantine)} quarantined"
     if scorecard.overridden:
         word, color = "blocked, waived", "orange"
     message = " ".join([word, *_when(manifest)])
