@@ -19,6 +19,8 @@ COMMANDS: Final = {
     "finish": "Merge results, decide, and write the bundle.",
     "run": "Plan, run and finish in one process.",
     "resume": "Carry on a run that was interrupted or waits for scores.",
+    "retry": "Redo what failed in a run, as a new run that keeps the rest.",
+    "rescore": "Judge the stored outputs of a run again, without calling the target.",
     "status": "Say how far a run is.",
     "compare": "Compare two runs: flipped cases and metric differences.",
     "verify": "Recompute a bundle from itself.",

@@ -153,7 +153,7 @@ HAS_OUTPUT, RETRYABLE, ASKED_AGAIN, CARRIED_OUTPUT = 1, 2, 4, 8
 again because the output before it could no longer be judged; it was recorded in the run that this one
 retries. A score row has `RETRYABLE` too."""
 CARRIED_SCORE: Final = 1
-"""Flag of a score row: recorded in the run that this one retries."""
+"""Flag of a score row: recorded in the run that this one retries, or by an earlier revision."""
 AFTER_DEADLINE: Final = 8
 """Flag of a score row: taken after its deadline, since settling had been interrupted."""
 WHY_MISSING: Final = {OUTPUT_NOT_STORED: 4, "deadline": 16, "interrupted": 32, "cancelled": 64}
@@ -359,7 +359,7 @@ class Reader:
         flags = RETRYABLE if isinstance(score, JudgeFailed) and score.failure.retryable else 0
         if isinstance(score, Missing):
             flags = WHY_MISSING.get(score.reason, 0)
-        if record.carried_from is not None:
+        if record.carried_from is not None or record.carried_from_revision is not None:
             flags |= CARRIED_SCORE
         rows.flags.append(flags | (AFTER_DEADLINE if RESUMED in record.notes else 0))
         ticket = score.ticket if isinstance(score, Pending) else record.ticket

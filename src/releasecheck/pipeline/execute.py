@@ -264,11 +264,15 @@ def _open_pairs(recorded: Recorded, own: Indices, asked: JudgesAsked) -> int:
     return int(np.count_nonzero(mendable))
 
 
-def cost_so_far(recorded: Recorded, own: Indices) -> float:
-    """What the records of some cases say they have cost, in USD."""
-    target = np.nansum(recorded.merged.table.cost_usd[own]) if len(own) else 0.0
-    judges = np.nansum(recorded.merged.judge_usage[own][..., 0]) if len(own) else 0.0
-    total = float(target) + float(judges)
+def cost_so_far(recorded: Recorded, own: Indices, *, target: bool = True) -> float:
+    """What the records of some cases say they have cost this run, in USD; of judges alone without `target`.
+
+    What is carried from a run that this one retries was spent there.
+    """
+    merged = recorded.merged
+    asked = np.where(merged.carried_output, np.nan, merged.table.cost_usd)[own]
+    judged = np.where(merged.carried_score, np.nan, merged.judge_usage[..., 0])[own]
+    total = float(np.nansum(judged)) + (float(np.nansum(asked)) if target else 0.0)
     return total if math.isfinite(total) else 0.0
 
 

@@ -45,6 +45,11 @@ class FinishFile:
         if self._writer is not None:
             self._writer.sync()
 
+    def sync(self) -> None:
+        """Force what was recorded to the disk."""
+        if self._writer is not None:
+            self._writer.sync()
+
     def close(self, stopped: str | None) -> None:
         """End the file, saying why it was stopped; None when it was not."""
         if self._writer is not None:

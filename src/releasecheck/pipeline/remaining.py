@@ -82,6 +82,13 @@ def open_trials(recorded: Recorded, asked: JudgesAsked) -> Flags:
     return todo
 
 
+def asked_for(recorded: Recorded) -> JudgesAsked:
+    """Who has to be asked for what is open: judges only, where no answer of the target is lacking."""
+    answered: Flags = np.equal(recorded.merged.table.target, ANSWERED)
+    here = answered & recorded.merged.stored
+    return "all" if np.any(open_trials(recorded, "all") & ~here) else "only"
+
+
 def remaining(
     folder: PlanFolder,
     recorded: Recorded,

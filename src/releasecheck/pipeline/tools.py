@@ -67,7 +67,8 @@ async def open_tools(
             f"the value of {name} is too short to be removed from outputs and messages"
         )
     roots = find_roots(folder, world)
-    code = code_of(folder, roots.config, world)
+    # Whoever does not call the target says nothing about what its code is.
+    code = UNKNOWN_CODE if asked == "only" else code_of(folder, roots.config, world)
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(open_client(world.environment))
         raw = Path(stack.enter_context(TemporaryDirectory(prefix="releasecheck-")))

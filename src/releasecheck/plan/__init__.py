@@ -9,7 +9,7 @@ from releasecheck.plan.freeze import (
     plan_document,
 )
 from releasecheck.plan.identity import judge_identity, target_identity
-from releasecheck.plan.revision import check_first, check_revision
+from releasecheck.plan.revision import Revising, check_first, check_revision, revise
 from releasecheck.plan.select import PREVIEW, Changed, Selected, select
 from releasecheck.plan.shards import (
     MOST,
@@ -29,6 +29,7 @@ __all__ = [
     "Changed",
     "Circumstances",
     "Frozen",
+    "Revising",
     "Selected",
     "ShardLimits",
     "assign_shards",
@@ -43,6 +44,7 @@ __all__ = [
     "judge_identity",
     "plan_document",
     "read_plan",
+    "revise",
     "select",
     "target_identity",
     "verify_plan",

@@ -358,6 +358,7 @@ def test_verify_plan__a_missing_field_is_no_crash() -> None:
                 "target_plugin",
                 "lapsed",
                 "retry_of",
+                "retry_classes",
                 "revision",
                 "revises",
                 "keeps_measured",

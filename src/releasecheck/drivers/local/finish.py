@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from releasecheck.drivers.local.signals import leaving_on_interrupt, stopping_on_signals
 from releasecheck.drivers.local.waiting import waiting_in
-from releasecheck.errors import Interrupted
+from releasecheck.errors import Interrupted, UsageError
 from releasecheck.pipeline.asking import no_wait
 from releasecheck.pipeline.failing import failure_recorded
 from releasecheck.pipeline.finish import Driving, check_ours, finish
@@ -35,6 +35,12 @@ async def run_finish(
         Interrupted: a signal came while asking or waiting; what was recorded is in the bundle.
     """
     folder = open_plan(request.plan)
+    if folder.earlier:
+        message = (
+            f"{request.plan}: the run of this plan was judged again (revision {folder.plan.revision}); "
+            "`releasecheck rescore` and `releasecheck resume` carry such a run on, in its bundle"
+        )
+        raise UsageError(message)
     check_ours(Bundle(request.out))  # before even a lock is put there
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 - a coroutine always runs in a task

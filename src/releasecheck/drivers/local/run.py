@@ -6,7 +6,7 @@ import asyncio
 import shutil
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -24,7 +24,8 @@ from releasecheck.pipeline.folders import Bundle, ledger_files, open_bundle, ope
 from releasecheck.pipeline.freezing import make_plan
 from releasecheck.pipeline.holding import locked, shard_locked
 from releasecheck.pipeline.preflight import check_approval, preflight
-from releasecheck.pipeline.remaining import merge_files, open_trials
+from releasecheck.pipeline.rejudging import judge_outputs
+from releasecheck.pipeline.remaining import asked_for, merge_files, open_trials
 from releasecheck.pipeline.replacing import NEW_PLAN, REPLACING, check_replaceable, make_room
 from releasecheck.pipeline.roots import find_roots
 from releasecheck.pipeline.tools import limits_of, open_tools
@@ -38,7 +39,13 @@ if TYPE_CHECKING:
     from releasecheck.pipeline.finish import FinishResult
     from releasecheck.pipeline.folders import PlanFolder
     from releasecheck.pipeline.freezing import PlanRequest
+    from releasecheck.pipeline.remaining import JudgesAsked
     from releasecheck.pipeline.world import World
+
+
+REPLACED: Final = (
+    "{out}: its run was being replaced by another one; give that `releasecheck run` again"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +73,8 @@ async def run(request: PlanRequest, out: Path, options: RunOptions, world: World
     with leaving_on_interrupt(), locked(out):
         check_replaceable(bundle)
         folder = _plan_into(bundle, request, options, world)
-        with failure_recorded(bundle, folder, world) as at, _resumable(bundle):
-            return await _carry_through(bundle, folder, options, world, at)
+        with failure_recorded(bundle, folder, world) as at, resumable(bundle):
+            return await carry_through(bundle, folder, options, world, at)
 
 
 async def resume(out: Path, options: RunOptions, world: World) -> FinishResult:
@@ -80,17 +87,27 @@ async def resume(out: Path, options: RunOptions, world: World) -> FinishResult:
     with leaving_on_interrupt(), locked(out):
         bundle, folder = open_bundle(out)
         if (out / REPLACING).exists():
-            message = f"{out}: its run was being replaced by another one; give that `releasecheck run` again"
-            raise NotResumable(message)
+            raise NotResumable(REPLACED.format(out=out))
         if bundle.finalized:
             world.progress.note("this run is closed: nothing was asked, here is what it came to")
             return await finish(_finish_request(bundle, options), world)
-        check_approval(folder.plan, options.approved_by)
+        asked = _asked(bundle, folder)
+        if asked == "all":
+            check_approval(folder.plan, options.approved_by)
         _note_changed_config(folder, world)
-        with failure_recorded(bundle, folder, world) as at, _resumable(bundle):
+        with failure_recorded(bundle, folder, world) as at, resumable(bundle):
             if not is_expired(folder, world.clock.now()):
-                preflight(folder.plan, find_roots(folder, world), world.environment)
-            return await _carry_through(bundle, folder, options, world, at)
+                preflight(folder.plan, find_roots(folder, world), world.environment, asked)
+            return await carry_through(bundle, folder, options, world, at)
+
+
+def _asked(bundle: Bundle, folder: PlanFolder) -> JudgesAsked:
+    """Whether the target may be called: no revision does, and a retry only where an answer is to be had."""
+    if folder.earlier:
+        return "only"
+    if folder.plan.retry_of is None or not bundle.results.is_dir():
+        return "all"
+    return asked_for(merge_files(folder, ledger_files([bundle.results])))
 
 
 def _note_changed_config(folder: PlanFolder, world: World) -> None:
@@ -129,9 +146,10 @@ def _plan_into(
     return open_plan(bundle.plan)
 
 
-async def _carry_through(
+async def carry_through(
     bundle: Bundle, folder: PlanFolder, options: RunOptions, world: World, at: At
 ) -> FinishResult:
+    """Do what is left of a run, or of its latest revision, and decide."""
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 - a coroutine always runs in a task
 
@@ -149,7 +167,10 @@ async def _carry_through(
     try:
         if not is_expired(folder, world.clock.now()):
             with while_asking():
-                await run_shards(bundle, folder, options, world)
+                if folder.earlier:
+                    await judge_outputs(bundle, folder, world, until)
+                else:
+                    await run_shards(bundle, folder, options, world)
         at.stage = "merge"
         if world.stop.reason != "interrupted":
             result = await finish(_finish_request(bundle, options), world, driving)
@@ -172,7 +193,7 @@ def _interrupted(bundle: Bundle) -> Interrupted:
 
 
 @contextmanager
-def _resumable(bundle: Bundle) -> Iterator[None]:
+def resumable(bundle: Bundle) -> Iterator[None]:
     """Say how to go on when a signal ends the work at once."""
     try:
         yield
@@ -230,9 +251,10 @@ async def run_shards(
         # Merged once, before anything is timed: what is on record, what it cost, what is left.
         recorded = merge_files(folder, ledger_files([bundle.results]))
         spent = Spent(cost_so_far(recorded, np.arange(plan.cases)))
-        world.progress.begin(int(np.count_nonzero(open_trials(recorded, "all"))))
+        asked: JudgesAsked = "all" if plan.retry_of is None else asked_for(recorded)
+        world.progress.begin(int(np.count_nonzero(open_trials(recorded, asked))))
         tools = await stack.enter_async_context(
-            open_tools(folder, world, "all", shard=None, logs=bundle.results)
+            open_tools(folder, world, asked, shard=None, logs=bundle.results)
         )
         stack.enter_context(few_collections())
 
@@ -241,7 +263,9 @@ async def run_shards(
             try:
                 return await execute_shard(
                     folder,
-                    ShardRequest(index, bundle.results, approved_by=options.approved_by),
+                    ShardRequest(
+                        index, bundle.results, judges=asked, approved_by=options.approved_by
+                    ),
                     world,
                     tools,
                     recorded=recorded,

@@ -34,6 +34,12 @@ async def run_one_shard(
         Interrupted: cancelled before the calls in flight had answered.
     """
     folder = open_plan(plan)
+    if folder.earlier:
+        message = (
+            f"{plan}: the run of this plan was judged again (revision {folder.plan.revision}), and nothing is "
+            "added to its answers any more; `releasecheck retry` makes a new run of what failed"
+        )
+        raise UsageError(message)
     if request.index >= len(folder.plan.shards):
         message = (
             f"there is no shard {request.index}; the plan has 0 to {len(folder.plan.shards) - 1}"
