@@ -57,7 +57,14 @@ class Subject:
 
     @property
     def lower_is_better(self) -> bool:
-        """Whether a rise is the regression; built-in metrics all measure badness (B86)."""
+        """Whether a rise is the regression; built-in metrics all measure badness (B86).
+
+        Never of a share of passing cases: its judge's `pass_at` was turned round already.
+        """
+        return self.gate.stat != "pass_rate" and self._low_values_are_good
+
+    @property
+    def _low_values_are_good(self) -> bool:
         return self.judge is None or self.judge.spec.better == "lower"
 
     @property
@@ -97,7 +104,7 @@ class Subject:
         if self.uncountable is not None:
             return col
         low, high = value_range(self.judge.spec) or (0.0, 1.0)
-        return col.count_failures_as(high if self.lower_is_better else low)
+        return col.count_failures_as(high if self._low_values_are_good else low)
 
     @property
     def uncountable(self) -> str | None:
