@@ -122,7 +122,7 @@ def make_plan(
         raise UsageError(message)
     source = _source(request)
     baseline = _baseline(request, source.loaded)
-    anchor = _anchor(request, source.loaded)
+    anchor = _anchor(source.loaded)
     times = None if baseline is None else baseline.times()
     chosen = source.chosen
     circumstances = Circumstances(
@@ -195,9 +195,9 @@ def _baseline(request: PlanRequest, loaded: LoadedSuite) -> BaselineFiles | None
     return read_whole_baseline(folder, _why(request, loaded)) if has_baseline(folder) else None
 
 
-def _anchor(request: PlanRequest, loaded: LoadedSuite) -> BaselineFiles | None:
+def _anchor(loaded: LoadedSuite) -> BaselineFiles | None:
     below = loaded.suite.baseline.anchor
-    if below is None or request.baseline == "none":
+    if below is None:
         return None
     folder = loaded.policy_root / below
     return read_whole_baseline(folder, _why_anchor(loaded)) if has_baseline(folder) else None
