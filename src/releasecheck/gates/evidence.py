@@ -148,10 +148,12 @@ def shared(
     # Cases that have left the split count as much as cases that have come into it, so that moving
     # cases between splits is seen as lost coverage.
     own = subject.selects(baseline.table.cases)
-    own[partners[partners >= 0]] = True
+    own[_known(partners)] = True
     # What no gate looks at here may lack its score there too.
     asked = own & ~subject.quarantined(baseline.table.cases)
     asked[_known(matched[candidate.aside])] = False
+    # A case that was renamed since may bear, there, the name of one that is in quarantine here.
+    asked[_known(partners)] = True
     gap = _gap(subject, whole.take(np.flatnonzero(asked)))
     if gap is not None:
         return Refusal("blocked_missing", f"its {side} is incomplete: {gap}")
@@ -170,7 +172,10 @@ def shared(
             )
             return Refusal("blocked_missing", reason)
     own[_known(matched[candidate.aside])] = True
-    return _overlapping(subject, candidate, table, plan, whole, own & whole.has_value, matched)
+    # All that is asked for has its score by now. What is in quarantine counts as one case with it or without:
+    # a score that is taken away must not leave less to overlap with.
+    scored = own & (whole.has_value | (whole.expected.any(axis=1) & ~asked))
+    return _overlapping(subject, candidate, table, plan, whole, scored, matched)
 
 
 def _known(partners: Indices) -> Indices:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 import numpy as np
 
 from releasecheck.gates.evidence import Refusal, lost_note
 from releasecheck.gates.outcome import Decision
-from releasecheck.model.judge import value_range
+from releasecheck.model.judge import YesNoJudge, value_range
 from releasecheck.stats import aggregate_cases, exact, names, plain, show, to_float, verdicts
 from releasecheck.stats.clusters import cluster_sums, clusters_of
 from releasecheck.stats.paired import (
@@ -209,9 +209,11 @@ def _tested(
         case "point":
             pass
         case "significant":
+            # Which test it is hangs on what is tested and never on the values: else a case that turned worse
+            # could change the test, and with it p, in the candidate's favour.
             p_value = (
                 mcnemar(worse, better)
-                if flipped
+                if flipped and _always_yes_no(subject, pair)
                 else sign_flip(cluster_sums(drops, clusters), level.seed)
             )
         case "non-inferior":
@@ -267,11 +269,31 @@ def _drops(subject: Subject, pair: Shared) -> Floats | None:
 
 
 def case_means(col: Column) -> Floats:
-    """The mean of each case's trials, in floating point: for tests and intervals only."""
+    """The finite mean of each case's trials, in floating point: for tests and intervals only."""
     scored = col.scored
+    values = np.where(scored, col.value, 0.0)
     with np.errstate(over="ignore", invalid="ignore"):
-        means: Floats = np.where(scored, col.value, 0.0).sum(axis=1) / scored.sum(axis=1)
+        means: Floats = values.sum(axis=1) / scored.sum(axis=1)
+    huge = ~np.isfinite(means)
+    if huge.any():
+        # Only the sum is beyond floats; the mean of floats never is.
+        means[huge] = (values[huge] / scored[huge].sum(axis=1, keepdims=True)).sum(axis=1)
+        means = np.clip(means, -_LARGEST, _LARGEST)
     return means
+
+
+_LARGEST: Final = float(np.finfo(np.float64).max)
+
+
+def _always_yes_no(subject: Subject, pair: Shared) -> bool:
+    """Whether no score could make these drops anything but -1, 0 or 1."""
+    if subject.gate.stat == "pass_rate":
+        return True
+    if pair.now.state.shape[1] > 1 or pair.before.state.shape[1] > 1:
+        return False
+    if subject.judge is None:
+        return subject.gate.metric == "target_errors"
+    return isinstance(subject.judge.spec, YesNoJudge)
 
 
 def _is_yes_no(pair: Shared) -> bool:
