@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from releasecheck.canonical import JsonProblem, digest
@@ -15,6 +16,7 @@ from releasecheck.model.failure import Failure, failure
 from releasecheck.model.record import (
     FIRST_REVISION,
     OUTPUT_LOST,
+    BridgeRecord,
     OutputRecord,
     ScoreRecord,
     SentinelRecord,
@@ -30,9 +32,10 @@ from releasecheck.ports import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from releasecheck.canonical import Json
+    from releasecheck.model.bridge import Side
     from releasecheck.model.case import Case
     from releasecheck.model.score import JudgeAnswer
     from releasecheck.ports import Clock, Judge, Judged, LedgerWriter, Progress, Target
@@ -63,6 +66,20 @@ class Trial(NamedTuple):
     """Who has not scored yet."""
     output_lost: bool = False
     """The target answered before, but that answer was not kept and cannot be judged."""
+
+
+class ToRejudge(NamedTuple):
+    """A stored output of an earlier run that judges of this one are to score."""
+
+    side: Side
+    case: Case
+    """As it stands in this plan: of the same content there, maybe by another id."""
+    trial: int
+    """Of the earlier run."""
+    batch: int
+    """As of a trial; no trial of this run has the same."""
+    stored: Stored
+    judges: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -113,7 +130,7 @@ class Shard:
     attempt: int
     trials: Iterator[Trial]
     total: int
-    """Number of `trials`."""
+    """Number of `trials`, and of outputs to `rejudge`."""
     target: Target | None
     """None: only stored outputs are judged."""
     judges: Mapping[str, Judge]
@@ -132,6 +149,8 @@ class Shard:
     """Judges that take many outputs at once: they are left to `run_bulk`."""
     revision: int = FIRST_REVISION
     """Of the scores; a judge that is asked again in a later one is asked something new."""
+    rejudge: Iterator[ToRejudge] | None = None
+    """Outputs of earlier runs, judged once this run's own trials are done."""
     drained: Callable[[], None] = lambda: None
     """Called when the last trial was taken: workers fall idle from here on. May be called again."""
 
@@ -170,16 +189,20 @@ async def run_shard(shard: Shard) -> Tally:
     return run.tally
 
 
-async def run_bulk(shard: Shard, trials: Iterator[Trial]) -> None:
-    """Hand the outputs of `trials`, and sentinels, to the judges that take many at once.
+async def run_bulk(
+    shard: Shard, trials: Iterator[Trial], rejudge: Iterable[ToRejudge] = ()
+) -> None:
+    """Hand the outputs of `trials` and of earlier runs, and sentinels, to the judges that take many at once.
 
     Each judge gets requests of at most as many as it takes; its tickets are on record before the next one.
     """
     run = _Run(shard)
     for judge in sorted(shard.bulk):
         await run.submit_sentinels(judge)
-    waiting: dict[str, list[tuple[JudgeAsk, Trial]]] = {judge: [] for judge in shard.bulk}
-    for trial in trials:
+    waiting: dict[str, list[tuple[JudgeAsk, Trial | ToRejudge]]] = {
+        judge: [] for judge in shard.bulk
+    }
+    for trial in chain[Trial | ToRejudge](trials, rejudge):
         if shard.stop.reason is not None:
             return
         if trial.stored is None:
@@ -231,9 +254,15 @@ class _Run:
                 self.shard.index, self.tally.done, self.shard.total, self.tally.failed
             )
 
-    def _next(self) -> Trial | None:
+    def _take(self) -> Trial | ToRejudge | None:
+        trial = next(self.shard.trials, None)
+        if trial is None and self.shard.rejudge is not None:
+            return next(self.shard.rejudge, None)
+        return trial
+
+    def _next(self) -> Trial | ToRejudge | None:
         stop = self.shard.stop
-        trial = None if stop.reason is not None else next(self.shard.trials, None)
+        trial = None if stop.reason is not None else self._take()
         if trial is None:
             self.shard.drained()
             return None
@@ -268,9 +297,9 @@ class _Run:
                 self._unsynced = False
                 await asyncio.to_thread(self.shard.ledger.sync)
 
-    async def _do(self, trial: Trial) -> None:
+    async def _do(self, trial: Trial | ToRejudge) -> None:
         stored = trial.stored
-        if stored is None:
+        if stored is None and isinstance(trial, Trial):
             stored = await self._ask(trial)
         if stored is None:
             return
@@ -310,7 +339,7 @@ class _Run:
             self._record_failure(trial, broken, TargetFailed(broken, answer.usage, answer.calls))
             return None
         self._hopeless = ("", 0)
-        trace_id = answer.trace_id
+        trace_id, model = answer.trace_id, answer.fingerprint
         shard.ledger.append(
             OutputRecord(
                 case=trial.case.id,
@@ -325,6 +354,7 @@ class _Run:
                 at=shard.clock.now(),
                 calls=answer.calls,
                 notes=notes,
+                fingerprint=None if model is None else shard.redactor.text(model),
             )
         )
         return Stored(output, output_digest)
@@ -358,20 +388,28 @@ class _Run:
         if self._hopeless[1] >= HOPELESS:
             shard.stop.request("target_unusable")
 
-    def ask_for(self, trial: Trial, stored: Stored, judge: str) -> JudgeAsk:
-        """What a judge is asked about one output."""
+    def ask_for(self, trial: Trial | ToRejudge, stored: Stored, judge: str) -> JudgeAsk:
+        """What a judge is asked about one output.
+
+        An output of an earlier run is another question than the same output of this one: whoever answers later
+        must give a ticket of its own for it.
+        """
         case, run_id = trial.case, self.shard.run_id
         shown = JudgeCase(case.id, case.input, case.expected, case.metadata, case.tags, case.split)
-        key = f"{self._judged_in}:{case.id}#t{trial.trial}:{judge}:{stored.digest}"
+        of = f"{trial.side}-" if isinstance(trial, ToRejudge) else ""
+        key = f"{self._judged_in}:{case.id}#{of}t{trial.trial}:{judge}:{stored.digest}"
         return JudgeAsk(shown, trial.trial, stored.output, stored.digest, run_id, judge, key)
 
-    async def _judge(self, trial: Trial, stored: Stored, judge: str) -> None:
+    async def _judge(self, trial: Trial | ToRejudge, stored: Stored, judge: str) -> None:
         ask = self.ask_for(trial, stored, judge)
-        self._record_score(ask, await self.shard.judges[judge].judge(ask))
+        self._record_score(trial, ask, await self.shard.judges[judge].judge(ask))
 
-    def _record_score(self, ask: JudgeAsk, judged: Judged) -> None:
+    def _record_score(self, trial: Trial | ToRejudge, ask: JudgeAsk, judged: Judged) -> None:
         shard, answer = self.shard, judged.answer
         shard.spent.cost_usd += judged.usage.cost_usd or 0.0
+        if isinstance(trial, ToRejudge):
+            self._record_bridge(trial.side, ask, judged)
+            return
         shard.ledger.append(
             ScoreRecord(
                 case=ask.case.id,
@@ -387,17 +425,36 @@ class _Run:
             )
         )
 
+    def _record_bridge(self, side: Side, ask: JudgeAsk, judged: Judged) -> None:
+        answer = judged.answer
+        self.shard.ledger.append(
+            BridgeRecord(
+                side=side,
+                case=ask.case.id,
+                trial=ask.trial,
+                judge=ask.judge,
+                output_digest=ask.output_digest,
+                score=self._redacted(answer),
+                ticket=answer.ticket if isinstance(answer, Pending) else None,
+                usage=judged.usage,
+                at=self.shard.clock.now(),
+                notes=judged.notes,
+            )
+        )
+
     def bulk_judge(self, judge: str) -> BulkJudge:
         """One of the judges that take many outputs at once."""
         found = self.shard.judges[judge]
         assert isinstance(found, BulkJudge)  # noqa: S101 - `Shard.bulk` names no other
         return found
 
-    async def submit(self, judge: str, asks: Sequence[tuple[JudgeAsk, Trial]]) -> None:
+    async def submit(
+        self, judge: str, asks: Sequence[tuple[JudgeAsk, Trial | ToRejudge]]
+    ) -> None:
         """One request of a judge that takes many, each answer recorded."""
         answers = await self.bulk_judge(judge).submit([ask for ask, _ in asks])
-        for (ask, _), judged in zip(asks, answers, strict=True):
-            self._record_score(ask, judged)
+        for (ask, trial), judged in zip(asks, answers, strict=True):
+            self._record_score(trial, ask, judged)
         self.shard.ledger.sync()
 
     async def show_sentinels(self) -> None:

@@ -14,6 +14,7 @@ from releasecheck.model.failure import failure
 from releasecheck.model.record import (
     NO_USAGE,
     RESUMED,
+    BridgeRecord,
     DeadlineRecord,
     LateRecord,
     ScoreRecord,
@@ -24,6 +25,7 @@ from releasecheck.model.score import JudgeFailed, Missing, NotApplicable, Pendin
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from releasecheck.model.bridge import Side
     from releasecheck.model.failure import Failure
     from releasecheck.model.record import Record, Usage
     from releasecheck.model.score import Score
@@ -75,7 +77,18 @@ class Shown(NamedTuple):
     digest: str
 
 
-Owing: TypeAlias = Pair | Shown
+class Earlier(NamedTuple):
+    """An output of an earlier run that a judge owes a score for."""
+
+    side: Side
+    case: str
+    """Its id in this plan."""
+    trial: int
+    """Of the earlier run."""
+    output_digest: str
+
+
+Owing: TypeAlias = Pair | Shown | Earlier
 
 
 class Owed(NamedTuple):
@@ -359,12 +372,13 @@ def _arrived(
 ) -> Iterator[Record]:
     owing = ticket.owing
     if _is_late(ask, arrived, now):
-        if isinstance(owing, Pair) and isinstance(arrived.answer, Scored | NotApplicable):
+        if not isinstance(owing, Shown) and isinstance(arrived.answer, Scored | NotApplicable):
             answer = arrived.answer
             value = answer.value if isinstance(answer, Scored) else None
+            side = owing.side if isinstance(owing, Earlier) else None
             yield LateRecord(
                 owing.case, owing.trial, ask.judge, owing.output_digest, name, value, answer.reason,
-                text_of(now),
+                text_of(now), side,
             )  # fmt: skip
         yield _closed(ask.judge, name, owing, Missing("deadline"), now)
         return
@@ -394,6 +408,19 @@ def _closed(
     if isinstance(owing, Shown):
         return SentinelRecord(
             judge, owing.sentinel, owing.shard, owing.digest, score, ticket, usage, text_of(now)
+        )
+    if isinstance(owing, Earlier):
+        return BridgeRecord(
+            side=owing.side,
+            case=owing.case,
+            trial=owing.trial,
+            judge=judge,
+            output_digest=owing.output_digest,
+            score=score,
+            ticket=ticket,
+            usage=usage,
+            at=text_of(now),
+            notes=notes,
         )
     return ScoreRecord(
         case=owing.case,

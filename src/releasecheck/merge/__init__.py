@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from releasecheck.canonical import digest_bytes
+from releasecheck.merge.bridged import bridged, judged_anew
 from releasecheck.merge.choose import choose_outputs, choose_scores
+from releasecheck.merge.models import judge_models_of, models_of
 from releasecheck.merge.records import (
     AFTER_DEADLINE,
     CARRIED_OUTPUT,
@@ -37,6 +39,7 @@ from releasecheck.merge.table import (
     score_table,
     usage_of,
 )
+from releasecheck.model.bridge import NO_BRIDGE
 from releasecheck.model.record import FIRST_REVISION
 from releasecheck.model.table import (
     ANSWERED,
@@ -53,11 +56,20 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from releasecheck.merge.choose import Outputs
+    from releasecheck.model.bridge import Bridge
     from releasecheck.model.plan import Plan
     from releasecheck.model.record import LateRecord
     from releasecheck.model.scorecard import Conflict
 
-__all__ = ["Deadline", "FileSeen", "Merged", "RecordSource", "merge", "merge_revision"]
+__all__ = [
+    "Deadline",
+    "FileSeen",
+    "Merged",
+    "RecordSource",
+    "judged_anew",
+    "merge",
+    "merge_revision",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,16 +138,19 @@ def merge(
     cases: Sequence[CaseRow],
     shard_of: Sequence[int],
     sources: Sequence[RecordSource],
+    bridge: Bridge = NO_BRIDGE,
 ) -> Merged:
     """Merge ledger files; `shard_of` gives each case's shard, `cases` are in plan order.
+
+    `bridge` says which outputs of earlier runs are judged anew.
 
     Raises:
         ForeignRecord: a file or record belongs to another run, plan, shard, case or judge.
         Untrusted: one shard and attempt came twice with different bytes.
     """
-    read = _read(plan, cases, shard_of, sources)
+    read = _read(plan, cases, shard_of, sources, bridge)
     outputs = choose_outputs(plan, len(cases), read.rows)
-    return _merged(plan, cases, shard_of, read, outputs)
+    return _merged(plan, cases, shard_of, read, outputs, bridge)
 
 
 def merge_revision(
@@ -144,6 +159,7 @@ def merge_revision(
     cases: Sequence[CaseRow],
     shard_of: Sequence[int],
     sources: Sequence[RecordSource],
+    bridge: Bridge = NO_BRIDGE,
 ) -> Merged:
     """Merge ledger files under a later revision of a plan: outputs of the run, scores of the revision alone.
 
@@ -153,8 +169,9 @@ def merge_revision(
     Raises:
         ForeignRecord, Untrusted: as `merge`, of each file by the plan that it was written under.
     """
-    base = _read(first, cases, shard_of, _of_revision(sources, first.revision))
-    own = _read(plan, cases, shard_of, _of_revision(sources, plan.revision))
+    # What judges of the first revision said of earlier runs is as little read as their other scores.
+    base = _read(first, cases, shard_of, _of_revision(sources, first.revision), None)
+    own = _read(plan, cases, shard_of, _of_revision(sources, plan.revision), bridge)
     outputs = choose_outputs(first, len(cases), base.rows)
     _take_outputs(own.rows, base.rows, outputs)
     chosen = replace(choose_outputs(plan, len(cases), own.rows), lost=outputs.lost)
@@ -164,7 +181,7 @@ def merge_revision(
         tuple(sorted(base.redelivered + own.redelivered)),
         tuple(sorted(base.unreadable + own.unreadable)),
     )
-    found = _merged(plan, cases, shard_of, read, chosen)
+    found = _merged(plan, cases, shard_of, read, chosen, bridge)
     answered = (found.table.target == ANSWERED)[..., None]
     return replace(found, table=replace(found.table, mendable=found.table.mendable & answered))
 
@@ -184,8 +201,9 @@ def _read(
     cases: Sequence[CaseRow],
     shard_of: Sequence[int],
     sources: Sequence[RecordSource | None],
+    bridge: Bridge | None,
 ) -> _Read:
-    reader = Reader(plan, cases, shard_of)
+    reader = Reader(plan, cases, shard_of, bridge)
     files, redelivered, unreadable = read_all(reader, sources)
     return _Read(reader.rows, files, redelivered, unreadable)
 
@@ -210,6 +228,8 @@ def _take_outputs(rows: Rows, base: Rows, outputs: Outputs) -> None:
         rows.out_flags.append(base.out_flags[row])
         rows.out_numbers.extend(base.out_numbers[3 * row : 3 * row + 3])
         rows.out_place.extend(base.out_place[2 * row : 2 * row + 2])
+        model = base.out_model[row]
+        rows.out_model.append(-1 if model < 0 else rows.intern(texts[model]))
 
 
 def _merged(
@@ -218,10 +238,12 @@ def _merged(
     shard_of: Sequence[int],
     read: _Read,
     outputs: Outputs,
+    bridge: Bridge,
 ) -> Merged:
     rows = read.rows
     scores = choose_scores(plan, outputs, rows)
     table, stored = score_table(plan, tuple(cases), rows, outputs, scores)
+    table = replace(table, bridged=bridged(plan, cases, bridge, rows))
     table = replace(table, sentinels=sentinels_seen(plan, table, rows, shard_of))
     return Merged(
         table=table,
@@ -245,6 +267,8 @@ def _merged(
         observation=_observation(rows, outputs),
         carried_output=flagged(outputs.row, rows.out_flags, CARRIED_OUTPUT, table.target.shape),
         carried_score=flagged(scores.row, rows.flags, CARRIED_SCORE, table.state.shape),
+        models=models_of(rows, outputs),
+        judge_models=judge_models_of(plan, rows, scores),
     )
 
 

@@ -9,6 +9,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, NoReturn, Protocol, TypeAlias
 
 from releasecheck.errors import CorruptLedger, ForeignRecord, Untrusted
+from releasecheck.merge.models import model_in
+from releasecheck.model.bridge import NO_BRIDGE
 from releasecheck.model.judge import is_yes_no, sentinel_ids, value_range
 from releasecheck.model.record import (
     FIRST_REVISION,
@@ -16,6 +18,7 @@ from releasecheck.model.record import (
     OUTPUT_NOT_STORED,
     RESUMED,
     UNKNOWN_CODE,
+    BridgeRecord,
     DeadlineRecord,
     LateRecord,
     OutputRecord,
@@ -28,12 +31,13 @@ from releasecheck.model.table import FAILED, MISSING, NOT_APPLICABLE, PENDING, S
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from releasecheck.model.bridge import Bridge
     from releasecheck.model.plan import Plan
     from releasecheck.model.record import Code, FileHeader, Record
     from releasecheck.model.table import CaseRow
 
 NAN: Final = float("nan")
-Mark: TypeAlias = tuple[int, int, int, int, int]
+Mark: TypeAlias = tuple[int, ...]
 
 
 class RecordSource(Protocol):
@@ -118,34 +122,53 @@ class Rows:
     late: list[LateRecord] = field(default_factory=list)
     sent: dict[str, str] = field(default_factory=dict)
     """Judge -> when a shard last recorded a score of it."""
+    out_model: array[int] = field(default_factory=lambda: array("i"))
+    """Number of the model's name that answered; -1 where it was not said."""
+    score_model: array[int] = field(default_factory=lambda: array("i"))
+    """The same of each score."""
     names: dict[str, int] = field(default_factory=dict)
-    """Digests and tickets, interned."""
+    """Digests, tickets and names of models, interned."""
+    bridge: Rows | None = None
+    """What was said about outputs of earlier runs, if anything was: columns of scores of their own."""
+
+    def of_bridge(self) -> Rows:
+        """The columns of the bridge."""
+        if self.bridge is None:
+            self.bridge = Rows(names=self.names)
+        return self.bridge
 
     def intern(self, text: str) -> int:
-        """The number of a digest or ticket."""
+        """The number of a digest, ticket or name."""
         return self.names.setdefault(text, len(self.names))
 
     def mark(self) -> Mark:
         """How far the columns reach."""
         return (
             len(self.out_at), len(self.pair), len(self.deadlines), len(self.sentinels), len(self.late),
+            *((0, 0) if self.bridge is None else (len(self.bridge.pair), len(self.bridge.late))),
         )  # fmt: skip
 
     def drop(self, start: Mark, stop: Mark) -> None:
         """Remove what came between two marks."""
         for column, width in (
             (self.out_at, 1), (self.out_digest, 1), (self.out_flags, 1), (self.out_numbers, 3),
-            (self.out_place, 2),
+            (self.out_place, 2), (self.out_model, 1),
         ):  # fmt: skip
             del column[start[0] * width : stop[0] * width]
-        for column, width in (
-            (self.pair, 1), (self.digest, 1), (self.state, 1), (self.value, 1), (self.flags, 1),
-            (self.ticket, 1), (self.place, 2), (self.used, 2),
-        ):  # fmt: skip
-            del column[start[1] * width : stop[1] * width]
+        self._drop_scores(start[1], stop[1])
+        if self.bridge is not None:
+            self.bridge._drop_scores(start[5], stop[5])
+            del self.bridge.late[start[6] : stop[6]]
         del self.deadlines[start[2] : stop[2]]
         del self.sentinels[start[3] : stop[3]]
         del self.late[start[4] : stop[4]]
+
+    def _drop_scores(self, start: int, stop: int) -> None:
+        for column, width in (
+            (self.pair, 1), (self.digest, 1), (self.state, 1), (self.value, 1), (self.flags, 1),
+            (self.ticket, 1), (self.place, 2), (self.used, 2), (self.score_model, 1),
+        ):  # fmt: skip
+            del column[start * width : stop * width]
 
 
 HAS_OUTPUT, RETRYABLE, ASKED_AGAIN, CARRIED_OUTPUT = 1, 2, 4, 8
@@ -163,8 +186,16 @@ WHY_MISSING: Final = {OUTPUT_NOT_STORED: 4, "deadline": 16, "interrupted": 32, "
 class Reader:
     """Reads sources into columns and refuses strangers."""
 
-    def __init__(self, plan: Plan, cases: Sequence[CaseRow], shard_of: Sequence[int]) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        cases: Sequence[CaseRow],
+        shard_of: Sequence[int],
+        bridge: Bridge | None = NO_BRIDGE,
+    ) -> None:
+        """Take what is expected; None as `bridge` leaves records of earlier runs' outputs unread."""
         self.plan = plan
+        self.bridge = bridge
         self.rows = Rows()
         self.case_index = {case.id: index for index, case in enumerate(cases)}
         self.judge_index = {judge.id: index for index, judge in enumerate(plan.judges)}
@@ -188,7 +219,9 @@ class Reader:
                 )
                 raise ForeignRecord(message)
         if header.revision != FIRST_REVISION and header.shard is not None:
-            message = f"{source.name}: scores of revision {header.revision} are of no shard, it is of one"
+            message = (
+                f"{source.name}: scores of revision {header.revision} are of no shard, it is of one"
+            )
             raise ForeignRecord(message)
         if header.shard is not None and header.shard >= len(plan.shards):
             message = f"{source.name}: it is of shard {header.shard}, the plan has {header.shards}"
@@ -217,6 +250,14 @@ class Reader:
                 case SentinelRecord():
                     self._sentinel(record, header, source)
                     self.rows.sentinels.append(record)
+                case BridgeRecord():
+                    if self.bridge is not None:
+                        self._bridged(record, header, source, self.bridge, (index, offset))
+                    unpurged += isinstance(record.score, Scored) and record.score.reason is not None
+                case LateRecord() if record.side is not None:
+                    if self.bridge is not None:
+                        self._cell(record, header, source, self.bridge)
+                        self.rows.of_bridge().late.append(record)
                 case DeadlineRecord():
                     self._judge(record, source)
                     self.rows.deadlines.append(record)
@@ -256,6 +297,50 @@ class Reader:
             raise ForeignRecord(message)
         return index
 
+    def _bridged(
+        self,
+        record: BridgeRecord,
+        header: FileHeader,
+        source: RecordSource,
+        bridge: Bridge,
+        place: tuple[int, int],
+    ) -> None:
+        judge = self._judge(record, source)
+        cell = self._cell(record, header, source, bridge)
+        if isinstance(record.score, Scored):
+            self._value(record.score.value, judge, record, source)
+        pair = cell * len(self.plan.judges) + judge
+        self._append(self.rows.of_bridge(), record, pair, *place)
+        if _was_sent(record, header):
+            self._sent(record.judge, record.at)
+
+    def _cell(
+        self,
+        record: BridgeRecord | LateRecord,
+        header: FileHeader,
+        source: RecordSource,
+        bridge: Bridge,
+    ) -> int:
+        """Which output of an earlier run a record is about, counted over all of them."""
+        side = bridge.side(str(record.side))
+        case = self.case_index.get(record.case)
+        there = -1 if side is None or case is None else int(side.partner[case])
+        if side is None or case is None or there < 0 or record.judge not in side.judges:
+            what = "which this plan does not have judged anew"
+        elif not record.trial < side.trials:
+            what = f"which has {side.trials} trials of each case"
+        elif header.shard is not None and self.shard_of[case] != header.shard:
+            what = f"in a file of shard {header.shard}; the plan gives it to shard {self.shard_of[case]}"
+        elif side.digests[there * side.trials + record.trial] != record.output_digest:
+            what = "which has another output there"
+        else:
+            return bridge.start_of(side.side) + there * side.trials + record.trial
+        message = (
+            f"{source.name}: it holds a score of {record.judge[:80]!r} of case {record.case[:80]!r}, trial "
+            f"{record.trial}, of the {record.side}, {what}; give only the result files of this run"
+        )
+        raise ForeignRecord(message)
+
     def _sent(self, judge: str, at: str) -> None:
         # As text: every record of ours has its moment in the same form. What is none says nothing.
         if at <= self.rows.sent.get(judge, ""):
@@ -283,7 +368,7 @@ class Reader:
 
     def _judge(
         self,
-        record: ScoreRecord | LateRecord | DeadlineRecord | SentinelRecord,
+        record: ScoreRecord | LateRecord | DeadlineRecord | SentinelRecord | BridgeRecord,
         source: RecordSource,
     ) -> int:
         judge = self.judge_index.get(record.judge)
@@ -305,7 +390,7 @@ class Reader:
         self,
         value: float,
         judge: int,
-        record: ScoreRecord | LateRecord | SentinelRecord,
+        record: ScoreRecord | LateRecord | SentinelRecord | BridgeRecord,
         source: RecordSource,
     ) -> None:
         limits = self._ranges[judge]
@@ -348,11 +433,18 @@ class Reader:
             rows.out_numbers.append(NAN if number is None else number)
         rows.out_place.append(source)
         rows.out_place.append(offset)
+        model = record.fingerprint
+        rows.out_model.append(-1 if model is None else rows.intern(model))
 
     def _score(self, record: ScoreRecord, case: int, judge: int, source: int, offset: int) -> None:
-        rows = self.rows
+        pair = (case * self.plan.trials + record.trial) * len(self.plan.judges) + judge
+        self._append(self.rows, record, pair, source, offset)
+
+    def _append(
+        self, rows: Rows, record: ScoreRecord | BridgeRecord, pair: int, source: int, offset: int
+    ) -> None:
         score = record.score
-        rows.pair.append((case * self.plan.trials + record.trial) * len(self.plan.judges) + judge)
+        rows.pair.append(pair)
         rows.digest.append(rows.intern(record.output_digest))
         rows.state.append(_STATE_OF[type(score)])
         rows.value.append(score.value if isinstance(score, Scored) else NAN)
@@ -369,6 +461,8 @@ class Reader:
         usage = record.usage
         rows.used.append(NAN if usage.cost_usd is None else usage.cost_usd)
         rows.used.append(NAN if usage.tokens is None else usage.tokens)
+        model = model_in(record.notes) if record.notes else None
+        rows.score_model.append(-1 if model is None else rows.intern(model))
 
 
 _STATE_OF: Final = {
@@ -380,7 +474,7 @@ _STATE_OF: Final = {
 }
 
 
-def _was_sent(record: ScoreRecord, header: FileHeader) -> bool:
+def _was_sent(record: ScoreRecord | BridgeRecord, header: FileHeader) -> bool:
     """Whether a record tells when its judge was sent an output, and not when a ticket of it was answered."""
     if header.revision == FIRST_REVISION:
         return header.shard is not None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from releasecheck.model.judge import Judge, Sentinel
     from releasecheck.model.plan import Plan
     from releasecheck.model.record import SentinelRecord
-    from releasecheck.model.table import ScoreTable
+    from releasecheck.model.table import Flags, ScoreTable
 
 
 def sentinels_seen(
@@ -48,13 +48,24 @@ def sentinels_seen(
         if not spec.sentinels:
             continue
         scored = (table.state[:, :, index] == SCORED).any(axis=1)
-        owing = set(np.unique(shards[scored]).tolist())
+        owing = set(np.unique(shards[scored | _bridged(table, judge.id)]).tolist())
         for name, sentinel in zip(sentinel_ids(spec), spec.sentinels, strict=True):
             shown = {key[2] for key in recorded if key[:2] == (judge.id, name)}
             for shard in sorted(owing | shown):
                 records = recorded.get((judge.id, name, shard), [])
                 found.append(_seen(spec, name, sentinel, shard, records))
     return tuple(found)
+
+
+def _bridged(table: ScoreTable, judge: str) -> Flags:
+    """[C]: cases of which the judge scored an output of an earlier run."""
+    found = np.zeros(len(table.cases), dtype=np.bool_)
+    for side in table.bridged:
+        if judge in side.judges:
+            scored = (side.state[:, :, side.judges.index(judge)] == SCORED).any(axis=1)
+            known = side.partner >= 0
+            found[known] |= scored[side.partner[known]]
+    return found
 
 
 def _seen(

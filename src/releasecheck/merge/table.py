@@ -43,14 +43,14 @@ def score_table(
     cells = (*shape, len(plan.judges))
     row, digest = outputs.row, outputs.digest
     has_row = row >= 0
-    numbers = _take(np.asarray(rows.out_numbers, dtype=np.float64).reshape(-1, 3), row, np.nan)
-    flags = _take(np.asarray(rows.out_flags, dtype=np.int8), row, 0)
+    numbers = take(np.asarray(rows.out_numbers, dtype=np.float64).reshape(-1, 3), row, np.nan)
+    flags = take(np.asarray(rows.out_flags, dtype=np.int8), row, 0)
     target = np.where(digest >= 0, ANSWERED, np.where(has_row, TARGET_FAILED, NO_OUTPUT))
     numbers[digest < 0, 0] = np.nan  # the latency of a call that failed says nothing
     best = scores.row.reshape(-1, len(plan.judges))
-    state = _take(np.asarray(rows.state, dtype=np.int8), best, MISSING)
-    value = _take(np.asarray(rows.value, dtype=np.float64), best, np.nan)
-    retryable = (_take(np.asarray(rows.flags, dtype=np.int8), best, 0) & RETRYABLE) > 0
+    state = take(np.asarray(rows.state, dtype=np.int8), best, MISSING)
+    value = take(np.asarray(rows.value, dtype=np.float64), best, np.nan)
+    retryable = (take(np.asarray(rows.flags, dtype=np.int8), best, 0) & RETRYABLE) > 0
     failed = (target == TARGET_FAILED)[:, None]
     unsure = _of_shared_tickets(plan, rows, best, state)
     state = np.where(failed | unsure, FAILED, state).astype(np.int8)
@@ -68,7 +68,7 @@ def score_table(
         tokens=numbers[:, 2].reshape(shape),
         state=state.reshape(cells),
         value=value.reshape(cells),
-        passed=_passed(plan.judges, state, value).reshape(cells),
+        passed=passed_by(plan.judges, state, value).reshape(cells),
         mendable=mendable.reshape(cells),
     )
     stored = ((flags & HAS_OUTPUT) > 0) & (digest >= 0)
@@ -80,9 +80,11 @@ def _of_shared_tickets(
 ) -> npt.NDArray[np.bool_]:
     """Measurements that came under a ticket which the judge gave for another output or a sentinel too.
 
+    The other output may be one of an earlier run.
+
     Each could be the other one's. Shards that asked before they ended could not know of each other.
     """
-    ticket = _take(np.asarray(rows.ticket, dtype=np.int64), best, -1)
+    ticket = take(np.asarray(rows.ticket, dtype=np.int64), best, -1)
     given = ticket * best.shape[1] + np.arange(best.shape[1])
     _, group, counts = np.unique(given[ticket >= 0], return_inverse=True, return_counts=True)
     shared = np.zeros(state.shape, dtype=np.bool_)
@@ -94,22 +96,33 @@ def _of_shared_tickets(
         if one.ticket in rows.names
     ]
     shared |= (ticket >= 0) & np.isin(given, of_sentinels)
+    if rows.bridge is not None:
+        shared |= (ticket >= 0) & np.isin(given, given_for(rows.bridge, best.shape[1]))
     measured: npt.NDArray[np.bool_] = (state == SCORED) | (state == NOT_APPLICABLE)
     return shared & measured
 
 
-def _take(column: npt.NDArray[S], index: npt.NDArray[np.int64], absent: float) -> npt.NDArray[S]:
+def given_for(rows: Rows, judges: int) -> npt.NDArray[np.int64]:
+    """Every ticket in some columns with its judge, as one number: ticket x judges + judge."""
+    ticket = np.asarray(rows.ticket, dtype=np.int64)
+    judge = np.asarray(rows.pair, dtype=np.int64) % judges
+    found: npt.NDArray[np.int64] = (ticket * judges + judge)[ticket >= 0]
+    return found
+
+
+def take(column: npt.NDArray[S], index: npt.NDArray[np.int64], absent: float) -> npt.NDArray[S]:
     """`column[index]`, with `absent` where the index is -1; also for an empty column."""
     padded = np.concatenate([column, np.full((1, *column.shape[1:]), absent, dtype=column.dtype)])
     taken: npt.NDArray[S] = padded[index]
     return taken
 
 
-def _passed(
+def passed_by(
     judges: Sequence[PlannedJudge],
     state: npt.NDArray[np.int8],
     value: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.int8]:
+    """Whether each value passes by its judge's mark: 1, 0, or -1 where nobody can say."""
     passed = np.full(state.shape, -1, dtype=np.int8)
     for index, judge in enumerate(judges):
         mark = pass_mark(judge.spec)
@@ -126,14 +139,14 @@ def places_of(
 ) -> npt.NDArray[np.int64]:
     """(source, byte offset) of each chosen row, -1 where there is none."""
     pairs = np.asarray(places, dtype=np.int64).reshape(-1, 2)
-    return _take(pairs, chosen, -1).reshape(*shape, 2)
+    return take(pairs, chosen, -1).reshape(*shape, 2)
 
 
 def flagged(
     chosen: npt.NDArray[np.int64], flags: array[int], flag: int, shape: tuple[int, ...]
 ) -> npt.NDArray[np.bool_]:
     """Whether each chosen row has a flag; False where there is none."""
-    found = _take(np.asarray(flags, dtype=np.int8), chosen, 0) & flag
+    found = take(np.asarray(flags, dtype=np.int8), chosen, 0) & flag
     return np.asarray(found > 0).reshape(shape)
 
 
@@ -142,7 +155,7 @@ def usage_of(
 ) -> npt.NDArray[np.float64]:
     """(cost in USD, tokens) of each chosen row, NaN where nobody said."""
     pairs = np.asarray(used, dtype=np.float64).reshape(-1, 2)
-    return _take(pairs, chosen, np.nan).reshape(*shape, 2)
+    return take(pairs, chosen, np.nan).reshape(*shape, 2)
 
 
 def name_conflicts(

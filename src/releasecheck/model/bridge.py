@@ -107,6 +107,10 @@ class Bridged:
     open: tuple[OpenTicket, ...]
     given_up: dict[tuple[str, str], int]
     """(judge, reason) -> scores that did not come and were given up."""
+    late: int
+    """Scores that came after their deadline: kept, never counted."""
+    resumed: int
+    """Scores that count and were taken after their deadline, since settling had been interrupted."""
     conflicts: tuple[str, ...]
     """`judge of case`, where a later measurement contradicts the one that counts."""
 

@@ -14,6 +14,11 @@ import numpy.typing as npt
 
 from releasecheck.model.gate import GateSpec
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from releasecheck.model.bridge import Bridged, Rejudged
+
 Floats: TypeAlias = npt.NDArray[np.float64]
 Codes: TypeAlias = npt.NDArray[np.int8]
 Flags: TypeAlias = npt.NDArray[np.bool_]
@@ -119,6 +124,8 @@ class Baseline:
     """Identity of the target it asked; None where that is not on record."""
     gates: tuple[GateSpec, ...] = ()
     """The gates it was decided by."""
+    rejudged: Mapping[str, Rejudged] = field(default_factory=dict)
+    """Judges of the run compared with it that scored its stored outputs anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,5 +134,3 @@ class Compared:
 
     baseline: Baseline | None = None
     anchor: Baseline | None = None
-    rejudged: Mapping[str, Rejudged] = field(default_factory=dict)
-    """Judges of the run compared with it that scored its stored outputs anew."""

@@ -9,7 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from releasecheck.ledger.jsonl import LedgerReader
-from releasecheck.model.record import DeadlineRecord, LateRecord, ScoreRecord, SentinelRecord
+from releasecheck.model.record import (
+    BridgeRecord,
+    DeadlineRecord,
+    LateRecord,
+    ScoreRecord,
+    SentinelRecord,
+)
 from releasecheck.model.score import Pending
 
 if TYPE_CHECKING:
@@ -18,8 +24,8 @@ if TYPE_CHECKING:
 
     from releasecheck.model.record import Record
 
-Ticket: TypeAlias = tuple[str, str, int, str, str]
-"""Judge, case or sentinel, trial or shard, digest of the output, ticket."""
+Ticket: TypeAlias = tuple[str, str, str, int, str, str]
+"""Kind of record, judge, case or sentinel, trial or shard, digest of the output, ticket."""
 
 
 def tickets_given(paths: Iterable[Path]) -> set[Ticket]:
@@ -34,7 +40,7 @@ def tickets_given(paths: Iterable[Path]) -> set[Ticket]:
         if reader.header is None:
             continue
         for _, record in reader:
-            if isinstance(record, ScoreRecord | SentinelRecord) and isinstance(
+            if isinstance(record, ScoreRecord | SentinelRecord | BridgeRecord) and isinstance(
                 record.score, Pending
             ):
                 found.add(_ticket(record, record.score.ticket))
@@ -54,7 +60,7 @@ def foreign_in(path: Path, given: set[Ticket]) -> str | None:
 
 def _answers(record: Record, given: set[Ticket]) -> bool:
     match record:
-        case ScoreRecord() | SentinelRecord():
+        case ScoreRecord() | SentinelRecord() | BridgeRecord():
             return record.ticket is not None and _ticket(record, record.ticket) in given
         case DeadlineRecord() | LateRecord():
             return True
@@ -62,7 +68,8 @@ def _answers(record: Record, given: set[Ticket]) -> bool:
             return False
 
 
-def _ticket(record: ScoreRecord | SentinelRecord, ticket: str) -> Ticket:
+def _ticket(record: ScoreRecord | SentinelRecord | BridgeRecord, ticket: str) -> Ticket:
     if isinstance(record, SentinelRecord):
-        return record.judge, record.sentinel, record.shard, record.digest, ticket
-    return record.judge, record.case, record.trial, record.output_digest, ticket
+        return "sentinel", record.judge, record.sentinel, record.shard, record.digest, ticket
+    kind = record.side if isinstance(record, BridgeRecord) else "score"
+    return kind, record.judge, record.case, record.trial, record.output_digest, ticket

@@ -16,6 +16,12 @@ from releasecheck.errors import UsageError
 from releasecheck.ledger.jsonl import JsonlWriter, shard_file_name
 from releasecheck.model.judge import sentinel_ids
 from releasecheck.model.table import ANSWERED, PENDING
+from releasecheck.pipeline.bridging import (
+    bridge_cost,
+    count_to_rejudge,
+    scores_open,
+    to_rejudge,
+)
 from releasecheck.pipeline.folders import LEDGER_FILE, ledger_files
 from releasecheck.pipeline.forgetting import forget_outputs
 from releasecheck.pipeline.owing import owed_by
@@ -109,6 +115,7 @@ async def execute_shard(
     recorded = recorded or merge_files(folder, paths)
     own = _own_cases(folder, request.index)
     total = int(np.count_nonzero(open_trials(recorded, request.judges)[own]))
+    total += count_to_rejudge(recorded, own, request.judges)
     sentinels = unshown(folder.plan, recorded, request.index, request.judges, fresh=bool(total))
     attempts = [int(found[2]) for path in paths if (found := _of_shard(path, request.index))]
     if not total and not sentinels and attempts:
@@ -139,6 +146,7 @@ async def execute_shard(
         spent=spent,
         workers=tools.workers,
         sentinels=sentinels,
+        rejudge=to_rejudge(folder, recorded, folder.cases(request.index), request.judges),
         bulk=frozenset(n for n, judge in tools.judges.items() if isinstance(judge, BulkJudge)),
         drained=drained,
     )
@@ -172,7 +180,8 @@ async def _after_trials(
     if shard.bulk:
         recorded = merge_files(folder, paths)
         trials = remaining(folder, recorded, folder.cases(request.index), "only")
-        await run_bulk(shard, trials)
+        earlier = to_rejudge(folder, recorded, folder.cases(request.index), "only")
+        await run_bulk(shard, trials, earlier)
     if while_quick is not None and deferring:
         recorded = merge_files(folder, paths)
         with while_quick():
@@ -217,7 +226,7 @@ class StillOpen(NamedTuple):
     """What is left of a shard."""
 
     undone: int
-    """Pairs and sentinels without a record, or with a retryable failure: what a re-run has to do."""
+    """Pairs, sentinels and outputs of earlier runs without a record, or with a retryable failure: what a re-run has to do."""
     pending: int
     """Scores that judges owe: `finish` waits for them, no re-run of the shard has to."""
 
@@ -228,7 +237,11 @@ def still_open(folder: PlanFolder, request: ShardRequest) -> StillOpen:
     sentinels = unshown(folder.plan, recorded, request.index, request.judges, fresh=False)
     own = _own_cases(folder, request.index)
     pending = int(np.count_nonzero(recorded.merged.table.state[own] == PENDING))
-    return StillOpen(_open_pairs(recorded, own, request.judges) + len(sentinels), pending)
+    undone = _open_pairs(recorded, own, request.judges) + len(sentinels)
+    bridged = scores_open(recorded, own)
+    if request.judges != "none":
+        undone += bridged.undone
+    return StillOpen(undone, pending + bridged.pending)
 
 
 def _of_shard(path: Path, index: int) -> Sequence[str] | None:
@@ -273,6 +286,7 @@ def cost_so_far(recorded: Recorded, own: Indices, *, target: bool = True) -> flo
     asked = np.where(merged.carried_output, np.nan, merged.table.cost_usd)[own]
     judged = np.where(merged.carried_score, np.nan, merged.judge_usage[..., 0])[own]
     total = float(np.nansum(judged)) + (float(np.nansum(asked)) if target else 0.0)
+    total += bridge_cost(recorded, own)
     return total if math.isfinite(total) else 0.0
 
 

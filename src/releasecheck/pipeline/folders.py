@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from releasecheck.model.plan import Plan, Root
+    from releasecheck.pipeline.bridging import BridgeFiles
 
 LEDGER_FILE: Final = re.compile(r"(?:shard-(\d{4})|finish|rescore-\d+)\.attempt-(\d+)\.jsonl")
 _RESCORE_FILE: Final = re.compile(r"rescore-(\d+)\.attempt-\d+\.jsonl")
@@ -96,6 +97,13 @@ class PlanFolder:
                     found.append((row["index"], case, shard.index))
         found.sort(key=lambda item: item[0])
         return tuple(case for _, case, _ in found), tuple(shard for _, _, shard in found)
+
+    @cached_property
+    def bridge(self) -> BridgeFiles:
+        """Which outputs of earlier runs are judged anew (see `read_bridge`)."""
+        from releasecheck.pipeline.bridging import read_bridge
+
+        return read_bridge(self)
 
 
 def revised_plan(revision: int) -> str:

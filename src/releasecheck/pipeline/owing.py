@@ -6,25 +6,30 @@ from typing import TYPE_CHECKING
 
 from releasecheck.model.table import PENDING
 from releasecheck.pipeline.lines import Lines
-from releasecheck.settle import Owed, Pair, Shown, moment_of
+from releasecheck.settle import Earlier, Owed, Pair, Shown, moment_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from releasecheck.merge import Merged
     from releasecheck.pipeline.remaining import Recorded
+    from releasecheck.settle import Owing
 
 
 def owes(recorded: Recorded) -> bool:
     """Whether any judge still owes a score."""
     merged = recorded.merged
-    return bool(merged.tickets) or any(one.state == PENDING for one in merged.table.sentinels)
+    return (
+        bool(merged.tickets)
+        or any(one.state == PENDING for one in merged.table.sentinels)
+        or any(seen.open for seen in merged.table.bridged)
+    )
 
 
 def owed_by(recorded: Recorded) -> Iterator[Owed]:
     """Every open ticket, with when its judge was given the output."""
     merged = recorded.merged
-    found: dict[tuple[str, str], tuple[list[Pair | Shown], float]] = {}
+    found: dict[tuple[str, str], tuple[list[Owing], float]] = {}
     places = sorted(
         (*merged.score_at[key].tolist(), key, ticket) for key, ticket in merged.tickets.items()
     )
@@ -36,6 +41,13 @@ def owed_by(recorded: Recorded) -> Iterator[Owed]:
             owing, sent = found.setdefault(key, ([], 0.0))
             owing.append(pair)
             found[key] = owing, max(sent, moment_of(row["at"]))
+        for seen in merged.table.bridged:
+            for open_ in seen.open:
+                at = moment_of(lines.at((open_.source, open_.offset))["at"])
+                earlier = Earlier(seen.side, open_.case, open_.trial, open_.digest)
+                owing, sent = found.setdefault((open_.judge, open_.ticket), ([], 0.0))
+                owing.append(earlier)
+                found[open_.judge, open_.ticket] = owing, max(sent, at)
     for one in merged.table.sentinels:
         if one.state == PENDING and one.ticket is not None:
             owing, sent = found.setdefault((one.judge, one.ticket), ([], 0.0))

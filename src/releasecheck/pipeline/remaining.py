@@ -47,9 +47,10 @@ def merge_files(folder: PlanFolder, paths: Sequence[Path]) -> Recorded:
     paths = [path for path in paths if revision_of(path) <= plan.revision]
     sources = open_ledgers(paths)
     if folder.earlier:
-        merged = merge_revision(folder.earlier[0], plan, cases, shard_of, sources)
+        first = folder.earlier[0]
+        merged = merge_revision(first, plan, cases, shard_of, sources, folder.bridge.bridge)
     else:
-        merged = merge(plan, cases, shard_of, sources)
+        merged = merge(plan, cases, shard_of, sources, folder.bridge.bridge)
     return Recorded(merged, tuple(paths))
 
 

@@ -84,6 +84,7 @@ def _row(recorded: Recorded, case: int, trial: int, lines: Lines) -> ResultRow:
         latency_ms=None if record is None or record.failure else record.latency_ms,
         usage=NO_USAGE if record is None else record.usage,
         trace_id=None if record is None else record.trace_id,
+        fingerprint=None if record is None else record.fingerprint,
         scores=scores,
         passed=passed,
     )
@@ -179,7 +180,7 @@ def _dense(
     passed = np.full(state.shape, -1, dtype=np.int8)
     for at, found in enumerate(cells):
         for trial, row in enumerate(found):
-            target[at, trial] = _target_state(row)
+            target[at, trial] = target_state(row)
             for slot, number in enumerate((row.latency_ms, row.usage.cost_usd, row.usage.tokens)):
                 numbers[at, trial, slot] = np.nan if number is None else number
             for judge, name in enumerate(judges):
@@ -203,7 +204,8 @@ def _dense(
     )
 
 
-def _target_state(row: ResultRow) -> int:
+def target_state(row: ResultRow) -> int:
+    """What the target did: NO_OUTPUT, ANSWERED or TARGET_FAILED."""
     if row.failure is not None:
         return TARGET_FAILED
     # A stored output may have been purged, but then its latency or its scores are still there.

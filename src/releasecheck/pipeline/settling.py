@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from releasecheck.model.record import ScoreRecord, SentinelRecord
+from releasecheck.model.record import BridgeRecord, ScoreRecord, SentinelRecord
 from releasecheck.model.score import Missing
 from releasecheck.pipeline.asking import Moments, Rounds, calls_at_once, deferred
 from releasecheck.pipeline.finish_file import FinishFile
@@ -128,7 +128,7 @@ async def settle_quickly(
 
     def record_answer(found: Record) -> None:
         # Only `finish` may say that a score is late: the deadline it fixes lies after ours.
-        if isinstance(found, ScoreRecord | SentinelRecord) and not isinstance(found.score, Missing):
+        if isinstance(found, ScoreRecord | SentinelRecord | BridgeRecord) and not isinstance(found.score, Missing):
             record(found)
 
     await Rounds(settling, asked, calls_at_once(plan.judges), record_answer, world, clock).ask_all()

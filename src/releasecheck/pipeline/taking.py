@@ -21,6 +21,7 @@ from releasecheck.ledger.jsonl import JsonlWriter, LedgerReader, shard_file_name
 from releasecheck.model.failure import LONGEST_MESSAGE
 from releasecheck.model.record import (
     OUTPUT_LOST,
+    BridgeRecord,
     DeadlineRecord,
     FileHeader,
     LateRecord,
@@ -188,11 +189,13 @@ def _outputs(
                 seen.add((record.case, record.trial))
                 taken.outputs += 1
                 yield _output(reader, record, header)
+            case LateRecord() if record.side is not None:
+                taken.left_out += 1
             case ScoreRecord() | LateRecord():
                 # Left out, but a score for what was never planned shows that the file was made up.
                 _planned(folder, reader, planned, record.case, record.trial, "a score")
                 taken.left_out += 1
-            case DeadlineRecord() | SentinelRecord():
+            case DeadlineRecord() | SentinelRecord() | BridgeRecord():
                 taken.left_out += 1
 
 
@@ -216,6 +219,9 @@ def _output(reader: LedgerReader, record: OutputRecord, header: FileHeader) -> O
     trace = record.trace_id
     if trace is not None and (len(trace) > LONGEST_TRACE_ID or _has_control(trace)):
         _refuse(reader, f"{where} has a trace id that no service gives")
+    model = record.fingerprint
+    if model is not None and (len(model) > LONGEST_FINGERPRINT or _has_control(model)):
+        _refuse(reader, f"{where} names a model as no target does")
     failed = record.failure
     if failed is not None:
         if failed.stage != "target" or not _CODE.fullmatch(failed.code):
@@ -247,6 +253,7 @@ def _output(reader: LedgerReader, record: OutputRecord, header: FileHeader) -> O
         at=record.at,
         calls=record.calls,
         notes=notes,
+        fingerprint=model,
     )
 
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from releasecheck.model.judge import DeferringJudge
-from releasecheck.model.record import DeadlineRecord, LateRecord, ScoreRecord, SentinelRecord
+from releasecheck.model.record import (
+    BridgeRecord,
+    DeadlineRecord,
+    LateRecord,
+    ScoreRecord,
+    SentinelRecord,
+)
 from releasecheck.model.score import Pending
 from releasecheck.pipeline.folders import open_ledgers
 
@@ -50,7 +56,7 @@ def external_refs(plans: Sequence[Plan], paths: Sequence[Path]) -> tuple[dict[st
 
 def _tickets(record: object) -> Iterator[tuple[str, str]]:
     match record:
-        case ScoreRecord() | SentinelRecord():
+        case ScoreRecord() | SentinelRecord() | BridgeRecord():
             ticket = record.score.ticket if isinstance(record.score, Pending) else record.ticket
             if ticket:
                 yield record.judge, ticket

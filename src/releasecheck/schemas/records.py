@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, Final, get_args
 
 from releasecheck.canonical import MAX_INTEGER
+from releasecheck.model.bridge import SIDES
 from releasecheck.model.failure import LONGEST_MESSAGE, FailureClass, Stage
-from releasecheck.model.record import RESULTS_SCHEMA
+from releasecheck.model.record import LONGEST_FINGERPRINT, RESULTS_SCHEMA
 from releasecheck.model.table import STATES
 
 _TEXT: Final = {"type": "string"}
@@ -17,6 +18,11 @@ _DIGEST: Final = {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"}
 _TIME: Final = {"type": "string", "format": "date-time"}
 _ANY: Final[dict[str, Any]] = {"description": "Any JSON value."}
 _TEXTS: Final = {"type": "array", "items": _TEXT}
+_FINGERPRINT: Final = {
+    "type": "string",
+    "maxLength": LONGEST_FINGERPRINT,
+    "description": "Which model answered, as the target says it.",
+}
 
 
 def _whole(least: int) -> dict[str, Any]:
@@ -83,6 +89,7 @@ def results_schema() -> dict[str, Any]:
         "output": _output(),
         "score": _score(),
         "sentinel": _sentinel(),
+        "bridge": _bridge(),
         "deadline": _deadline(),
         "late": _late(),
         "end": _end(),
@@ -132,9 +139,10 @@ def _output() -> dict[str, Any]:
             "at": _TIME,
             "calls": _whole(1),
             "notes": _TEXTS,
+            "fingerprint": _FINGERPRINT,
         },
         "What the target answered to one trial, or how it failed.",
-        optional=("calls", "notes"),
+        optional=("calls", "notes", "fingerprint"),
     )
     # Either an answer, which has a digest even when its content is not stored, or a failure.
     return schema | {
@@ -187,6 +195,29 @@ def _sentinel() -> dict[str, Any]:
     )
 
 
+def _bridge() -> dict[str, Any]:
+    return _VALUE_RULE | _object(
+        {
+            **_record("bridge"),
+            "side": {"enum": list(SIDES)},
+            "case": _TEXT,
+            "trial": _whole(0),
+            "judge": _TEXT,
+            "output_digest": _DIGEST,
+            "state": {"enum": list(STATES)},
+            "value": _NUMBER_OR_NULL,
+            "reason": _TEXT_OR_NULL,
+            "failure": _FAILURE_OR_NULL,
+            "ticket": _TEXT_OR_NULL,
+            "usage": {"$ref": "#/$defs/usage"},
+            "at": _TIME,
+            "notes": _TEXTS,
+        },
+        "What one judge said about a stored output of the baseline or the anchor.",
+        optional=("notes",),
+    )
+
+
 def _deadline() -> dict[str, Any]:
     return _object(
         {**_record("deadline"), "judge": _TEXT, "tickets": _TEXTS, "deadline": _TIME},
@@ -206,8 +237,10 @@ def _late() -> dict[str, Any]:
             "value": _NUMBER_OR_NULL,
             "reason": _TEXT_OR_NULL,
             "at": _TIME,
+            "side": {"enum": list(SIDES)},
         },
         "A score that came after its deadline: kept, never counted.",
+        optional=("side",),
     )
 
 
@@ -247,10 +280,11 @@ def _result() -> dict[str, Any]:
             "latency_ms": _NUMBER_OR_NULL,
             "usage": {"$ref": "#/$defs/usage"},
             "trace_id": _TEXT_OR_NULL,
+            "fingerprint": _FINGERPRINT,
             "scores": {"type": "object", "additionalProperties": cell},
             "passed": {"type": "object", "additionalProperties": _BOOLEAN},
         },
         "A line of `results.jsonl`: what is known of one (case, trial).",
-        optional=("tags", "cluster"),
+        optional=("tags", "cluster", "fingerprint"),
     )
     return schema | {"not": {"required": ["record"]}}
