@@ -68,9 +68,10 @@ class Running:
 
     def _believe(self, done: Done) -> None:
         """Nobody believes an exit code 1 but beside a scorecard that says `block`."""
-        assert self.argv[0] in ("run", "finish", "resume"), (self.argv, done)
-        named = self.argv[self.argv.index("--out") + 1] if "--out" in self.argv else "out"
-        out = self.cwd / (self.argv[1] if self.argv[0] == "resume" else named)
+        assert self.argv[0] in ("run", "finish", "resume", "retry", "rescore"), (self.argv, done)
+        default = f"{self.argv[1]}-retry" if self.argv[0] == "retry" else "out"
+        named = self.argv[self.argv.index("--out") + 1] if "--out" in self.argv else default
+        out = self.cwd / (self.argv[1] if self.argv[0] in ("resume", "rescore") else named)
         card = json.loads((out / "scorecard.json").read_bytes())
         assert (card["verdict"], card["exit_code"]) == ("block", 1), (self.argv, done)
 

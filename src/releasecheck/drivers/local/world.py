@@ -52,6 +52,11 @@ def unique_run() -> str:
     return uuid.uuid4().hex[:12]
 
 
+def unique_retry() -> str:
+    """What makes the run id of a retry unique, also within one workflow run."""
+    return f"retry-{uuid.uuid4().hex[:12]}"
+
+
 def ci_context() -> dict[str, str]:
     """Facts of the CI run for the manifest; shown, never decided from."""
     names = {

@@ -1,0 +1,345 @@
+"""A new run out of an old one: what succeeded is carried, what failed is left to be done (X-05, G-18 to G-20).
+
+Everything is put together in a hidden folder first. Ledger files come to their place before the plan does, so
+that a folder with a plan is a run that `resume` carries on, and one without is begun again by the same command.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from releasecheck.canonical import dump_document
+from releasecheck.errors import DigestMismatch, NotResumable, UsageError
+from releasecheck.ledger.jsonl import JsonlWriter, shard_file_name
+from releasecheck.model.plan import Plan, plan_digest
+from releasecheck.model.record import (
+    FIRST_REVISION,
+    UNKNOWN_CODE,
+    Code,
+    FileHeader,
+    OutputRecord,
+)
+from releasecheck.pipeline.carrying import Carried, Carrying
+from releasecheck.pipeline.files import read_bytes, read_document, write_whole
+from releasecheck.pipeline.folders import (
+    Bundle,
+    PlanFolder,
+    ledger_files,
+    open_bundle,
+    open_plan,
+    revised_plan,
+    revision_of,
+)
+from releasecheck.pipeline.holding import LOCK
+from releasecheck.pipeline.lines import Lines
+from releasecheck.pipeline.preflight import check_approval, preflight
+from releasecheck.pipeline.remaining import merge_files
+from releasecheck.pipeline.revisions import check_source, root_of
+from releasecheck.pipeline.roots import find_roots
+from releasecheck.pipeline.sentinels import sentinels_in
+from releasecheck.pipeline.tools import code_of
+from releasecheck.pipeline.verify import require_verified
+from releasecheck.plan import PLAN_FILE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from releasecheck.canonical import Json
+    from releasecheck.model.record import Record, SentinelRecord
+    from releasecheck.pipeline.remaining import JudgesAsked, Recorded
+    from releasecheck.pipeline.roots import Roots
+    from releasecheck.pipeline.world import World
+
+CLASSES: Final = ("infra", "config", "target", "judge", "outcome", "cancelled")
+"""Classes of failures, all of them redone unless some are named."""
+NEW_RUN: Final = ".new-run"
+"""Where a new run waits until it is whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetryRequest:
+    """What a driver asks for."""
+
+    source: Path
+    out: Path
+    classes: tuple[str, ...]
+    """Whose failures are redone."""
+    unique: str
+    """Makes the run id unique."""
+    approved_by: str | None = None
+    context: Mapping[str, str] | None = None
+
+
+def place_retry(request: RetryRequest, world: World) -> PlanFolder:
+    """Put the new run into its folder, or find the one that the same command began.
+
+    Raises:
+        NotResumable: the source is open or counts for nothing, or the folder is taken.
+        UsageError: there is nothing to redo, or the new run could not be carried through.
+        Untrusted: the source contradicts itself, or a judge or the target is another one by now.
+    """
+    source = open_bundle(request.source)
+    bundle = Bundle(request.out)
+    if bundle.path.resolve() == source[0].path.resolve():
+        message = f"{request.out}: a retry is a run of its own; name another folder with --out"
+        raise UsageError(message)
+    if bundle.exists():
+        return _begun(bundle, source[1].plan, request)
+    staged = bundle.path / NEW_RUN
+    if not (staged / "plan" / PLAN_FILE).is_file():
+        _check_free(bundle, set())
+        shutil.rmtree(staged, ignore_errors=True)
+        try:
+            _Retry(*source, request, world).stage(staged)
+        except BaseException:
+            shutil.rmtree(staged, ignore_errors=True)
+            raise
+    _check_free(bundle, {"results"})
+    _require_ours(bundle, open_plan(staged / "plan").plan, source[1].plan, request)
+    if (staged / "results").is_dir():
+        (staged / "results").replace(bundle.results)
+    (staged / "plan").replace(bundle.plan)
+    shutil.rmtree(staged, ignore_errors=True)
+    return open_plan(bundle.plan)
+
+
+def _begun(bundle: Bundle, source: Plan, request: RetryRequest) -> PlanFolder:
+    folder = open_plan(bundle.plan)
+    if folder.plan.retry_of != source.run_id or bundle.finalized:
+        message = f"{bundle.path}: there is a run in it already ({folder.plan.run_id}); name another folder with --out"
+        raise NotResumable(message)
+    _require_ours(bundle, folder.plan, source, request)
+    shutil.rmtree(bundle.path / NEW_RUN, ignore_errors=True)
+    return folder
+
+
+def _require_ours(bundle: Bundle, found: Plan, source: Plan, request: RetryRequest) -> None:
+    if (found.retry_of, found.retry_classes) != (source.run_id, request.classes):
+        message = (
+            f"{bundle.path}: another retry was begun in it (of {found.retry_of}, --class "
+            f"{','.join(found.retry_classes)}); carry that on with `releasecheck resume {bundle.path}`, or name "
+            "another folder with --out"
+        )
+        raise NotResumable(message)
+
+
+def _check_free(bundle: Bundle, ours: set[str]) -> None:
+    if not bundle.path.is_dir():
+        return
+    known = {LOCK, NEW_RUN, "failure.json", *ours}
+    visible = sorted(path.name for path in bundle.path.iterdir() if path.name not in known)
+    if visible:
+        message = f"{bundle.path}: it holds {visible[0]!r}; name an empty folder with --out"
+        raise NotResumable(message)
+
+
+@dataclass(frozen=True, slots=True)
+class _Retry:
+    """The source, and what is made of it."""
+
+    bundle: Bundle
+    folder: PlanFolder
+    request: RetryRequest
+    world: World
+
+    def stage(self, staged: Path) -> None:
+        """Write ledger files and plan of the new run; `plan.json` comes last."""
+        self._check_source()
+        recorded = merge_files(self.folder, ledger_files([self.bundle.results]))
+        document = self._document()
+        files = _Files(staged / "results", Plan.model_validate(document), self.world)
+        try:
+            tally = self._carry(recorded, files)
+        except BaseException:
+            files.abandon()
+            raise
+        files.close()
+        self._check_work(recorded, tally)
+        for path in sorted(self.folder.path.rglob("*")):
+            name = path.relative_to(self.folder.path)
+            if path.is_file() and not _is_plan(name.as_posix(), self.folder):
+                write_whole(staged / "plan" / name, [read_bytes(path)])
+        write_whole(staged / "plan" / PLAN_FILE, [dump_document(document)])
+
+    def _check_source(self) -> None:
+        check_source(self.bundle)
+        if self.folder.plan.adopted is not None:
+            message = (
+                f"{self.bundle.path}: its run judged outputs of an untrusted run, whose target is not asked from "
+                "here; have that run done again"
+            )
+            raise UsageError(message)
+        require_verified(self.bundle.path, self.world)
+
+    def _carry(self, recorded: Recorded, files: _Files) -> Carried:
+        plan, tally = self.folder.plan, Carried()
+        rows, shard_of = self.folder.rows
+        origins = {
+            seen.source: _Origin(seen.code, seen.approved_by) for seen in recorded.merged.files
+        }
+        with Lines(recorded) as lines:
+            carrying = Carrying(
+                plan, recorded, self.request.classes, lines, tally, self.world.clock.now()
+            )
+            for case in range(len(rows)):
+                for trial in range(plan.trials):
+                    source = int(recorded.merged.output_at[case, trial, 0])
+                    files.add(shard_of[case], origins.get(source), carrying.records(case, trial))
+        for sentinel in self._sentinels(recorded):
+            files.add(sentinel.shard, None, [sentinel])
+        return tally
+
+    def _sentinels(self, recorded: Recorded) -> Iterator[SentinelRecord]:
+        plan = self.folder.plan
+        own = [path for path in recorded.paths if revision_of(path) == plan.revision]
+        judges = {judge.id for judge in plan.judges}
+        for record in sentinels_in(own):
+            if record.judge in judges:
+                yield record._replace(
+                    carried_from=record.carried_from or plan.run_id, carried_from_revision=None
+                )
+
+    def _check_work(self, recorded: Recorded, tally: Carried) -> None:
+        """Refuse what could not be done, before anything is written."""
+        classes = ",".join(self.request.classes)
+        if tally.lost:
+            self.world.progress.note(
+                f"{tally.lost} scores cannot be had again: their outputs were purged or not stored "
+                "(output_not_stored)"
+            )
+        if not tally.redone:
+            message = (
+                f"{self.bundle.path}: nothing in it failed that could be redone (--class {classes})"
+            )
+            raise UsageError(message)
+        plan, world = self.folder.plan, self.world
+        roots = find_roots(self.folder, world)
+        asked: JudgesAsked = "all" if tally.to_ask else "only"
+        preflight(
+            plan, roots, world.environment, asked, only=None if tally.to_ask else tally.judges
+        )
+        if tally.to_ask:
+            check_approval(plan, self.request.approved_by)
+            self._check_target(recorded, roots)
+        self.world.progress.note(
+            f"carried from {plan.run_id}: {tally.answers} answers with {tally.scores} scores; to do: "
+            f"{tally.to_ask} answers, and {tally.to_judge} scores of answers that are there"
+        )
+
+    def _check_target(self, recorded: Recorded, roots: Roots) -> None:
+        """Answers of two versions of a target are no run (G-18)."""
+        now = dict(code_of(self.folder, roots.config, self.world).files)
+        plugin = self.folder.plan.target_plugin
+        known = [seen.code.files for seen in recorded.merged.files if seen.code.files]
+        before = dict(known[0]) if known else dict(plugin.files) if plugin is not None else {}
+        for files in (*map(dict, known[1:]), now):
+            for name in sorted(before.keys() | files.keys()) if before else ():
+                found, expected = files.get(name, "no file"), before.get(name, "no file")
+                if found != expected:
+                    what = (
+                        f"target {self.folder.plan.target.id} is not the one that was asked, start a new run or "
+                        f"undo the change: {name}"
+                    )
+                    raise DigestMismatch(what, found=found, expected=expected)
+
+    def _document(self) -> dict[str, Json]:
+        """The plan of the new run: as it stands there, so that its digest is the same."""
+        plan, request = self.folder.plan, self.request
+        first = plan.revision == FIRST_REVISION
+        name = PLAN_FILE if first else revised_plan(plan.revision)
+        document = read_document(self.folder.path / name)
+        if not first:
+            document |= {"revision": FIRST_REVISION, "revises": None, "keeps_measured": False}
+            document["plan_digest"] = plan_digest(document)
+        twelve = str(document["plan_digest"]).removeprefix("sha256:")[:12]
+        document |= {
+            "run_id": f"rc-{twelve}-{request.unique}",
+            "created_at": self.world.clock.now(),
+            "tool": self.world.tool,
+            "retry_of": plan.run_id,
+            "retry_classes": list(request.classes),
+            "context": dict(request.context or {}),
+        }
+        roots = find_roots(self.folder, self.world)
+        place = Bundle(request.out).plan
+        for key, root, here in (
+            ("root", plan.root, roots.config),
+            ("policy_root", plan.policy_root, roots.policy),
+        ):
+            if root is None:
+                continue
+            moved = root.model_copy(update={"from_plan": None})
+            if here is not None:
+                moved = root_of(here / root.config, self.world.cwd, place)
+            document[key] = moved.model_dump(mode="json")
+        return document
+
+
+class _Origin(NamedTuple):
+    """What all answers in one file have in common."""
+
+    code: Code = UNKNOWN_CODE
+    approved_by: str | None = None
+
+
+class _Files:
+    """The ledger files of a new run, one for each shard and version of the target's code."""
+
+    def __init__(self, results: Path, plan: Plan, world: World) -> None:
+        self._results = results
+        self._plan = plan
+        self._world = world
+        self._writers: dict[int, dict[_Origin, JsonlWriter]] = {}
+
+    def add(self, shard: int, origin: _Origin | None, records: Sequence[Record]) -> None:
+        """Write records of one shard; what came from no file in particular goes to any."""
+        if not records:
+            return
+        open_ = self._writers.setdefault(shard, {})
+        if origin is None:
+            origin = next(iter(open_), _Origin())
+        if origin not in open_:
+            open_[origin] = self._begin(shard, len(open_) + 1, origin)
+        attempt = list(open_).index(origin) + 1
+        for record in records:
+            if isinstance(record, OutputRecord):
+                open_[origin].append(record._replace(attempt=attempt))
+            else:
+                open_[origin].append(record)
+
+    def _begin(self, shard: int, attempt: int, origin: _Origin) -> JsonlWriter:
+        header = FileHeader(
+            run_id=self._plan.run_id,
+            plan_digest=self._plan.plan_digest,
+            shard=shard,
+            shards=len(self._plan.shards),
+            attempt=attempt,
+            started_at=self._world.clock.now(),
+            tool=self._world.tool,
+            approved_by=origin.approved_by,
+            code=origin.code,
+        )
+        path = self._results / shard_file_name(shard, attempt)
+        return JsonlWriter(path, header, self._world.clock)
+
+    def close(self) -> None:
+        """End every file."""
+        for writer in self._all():
+            writer.close(None)
+
+    def abandon(self) -> None:
+        """Leave them as a kill would."""
+        for writer in self._all():
+            writer.abandon()
+
+    def _all(self) -> Iterator[JsonlWriter]:
+        for writers in self._writers.values():
+            yield from writers.values()
+
+
+def _is_plan(name: str, folder: PlanFolder) -> bool:
+    later = {revised_plan(number) for number in range(2, folder.plan.revision + 1)}
+    return name == PLAN_FILE or name in later or name.startswith(".")
