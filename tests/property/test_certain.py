@@ -1,0 +1,238 @@
+"""`stop_when_decided`: what is certain stays certain, and never turns into a pass (X-21)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from releasecheck.gates import decide
+from releasecheck.gates.certain import certain_blocks
+from releasecheck.model.gate import GateSpec
+from releasecheck.model.judge import ExactJudge, PythonJudge, SimilarityJudge, When
+from releasecheck.model.suite import BaselineRule
+from releasecheck.model.table import (
+    ANSWERED,
+    MISSING,
+    NO_OUTPUT,
+    NOT_APPLICABLE,
+    SCORED,
+    Compared,
+    ScoreTable,
+)
+from tests.unit.tables import baseline_of, passes, plan_for, score_table
+
+if TYPE_CHECKING:
+    from releasecheck.model.judge import Judge
+    from releasecheck.model.plan import Plan
+
+EXAMPLES = 120
+
+
+def judges_for(rule: str) -> tuple[Judge, ...]:
+    """Yes/no, a share, an open range, a scale, the lower the better; with that `pass_rule`."""
+    return (
+        ExactJudge(id="exact", type="exact", pass_rule=rule),
+        ExactJudge(id="tagged", type="exact", pass_rule=rule, when=When(tags=("a",))),
+        SimilarityJudge(id="close", type="similarity", pass_at=0.5, pass_rule=rule),
+        PythonJudge(id="free", type="python", function="m:f", pass_at=1.0, pass_rule=rule),
+        PythonJudge(
+            id="scaled", type="python", function="m:f", pass_at=3.0, scale=(1.0, 5.0), pass_rule=rule
+        ),
+        PythonJudge(
+            id="bad", type="python", function="m:f", pass_at=0.25, scale=(0.0, 1.0), better="lower",
+            pass_rule=rule,
+        ),
+    )  # fmt: skip
+
+
+VALUES: dict[str, list[float]] = {
+    "exact": [0.0, 1.0],
+    "tagged": [0.0, 1.0],
+    "close": [0.0, 0.3, 0.5, 1.0],
+    "free": [-7.0, 0.0, 1.0, 30.0],
+    "scaled": [1.0, 2.0, 3.0, 5.0],
+    "bad": [0.0, 0.25, 0.5, 1.0],
+}
+DYNAMIC = ("free", "scaled", "bad")
+STATS = ["mean", "pass_rate", "min", "max", "p50", "p90", "p99", "sum"]
+
+
+@st.composite
+def gates(draw: st.DrawFn, names: list[str]) -> GateSpec:
+    """Any rule over one of the judges, or over what calls took."""
+    metric = draw(st.sampled_from([*names, "latency_ms", "target_errors"]))
+    builtin = metric not in names
+    rules = (
+        ["min", "max", "no_regression"] if builtin else ["min", "max", "require", "no_regression"]
+    )
+    rule = draw(st.sampled_from(rules))
+    body: dict[str, Any] = {"id": "g", "metric": metric}
+    if rule != "require":
+        body["stat"] = draw(st.sampled_from([s for s in STATS if not builtin or s != "pass_rate"]))
+    if rule == "require":
+        body["require"] = "all"
+    elif rule == "no_regression":
+        body["no_regression"] = {
+            "max_drop": draw(st.sampled_from([0.0, 0.1, 0.25, 1.0])),
+            "decide": "point",
+            "max_new_failures": None if builtin else draw(st.sampled_from([None, 0, 1, 2])),
+        }
+    else:
+        body[rule] = draw(st.sampled_from([-1.0, 0.0, 0.25, 0.5, 0.8, 1.0, 2.0, 3.5]))
+    if not builtin:
+        body["min_scored"] = draw(st.sampled_from([None, None, 2, 4]))
+        body["max_not_applicable"] = draw(st.sampled_from([None, None, 0.3]))
+    return GateSpec.model_validate(body)
+
+
+@st.composite
+def tables(draw: st.DrawFn, judges: tuple[Judge, ...], tags: dict[str, list[str]]) -> ScoreTable:
+    """A complete run: every pair scored or not applicable, every call answered or failed for good."""
+    count, trials = len(tags), draw(st.shared(st.integers(1, 3), key="trials"))
+    scores: dict[str, list[list[float | str]]] = {}
+    for judge in judges:
+        cells = st.sampled_from(VALUES[judge.id])
+        scores[judge.id] = [
+            [
+                "na"
+                if (judge.id == "tagged" and "a" not in tags[f"q{case}"])
+                or (judge.id in DYNAMIC and draw(st.integers(0, 6)) == 0)
+                else draw(cells)
+                for _ in range(trials)
+            ]
+            for case in range(1, count + 1)
+        ]
+    latency = [
+        [draw(st.sampled_from([0.0, 0.5, 1.0, 4.0])) for _ in range(trials)] for _ in range(count)
+    ]
+    return score_table(scores, latency_ms=latency, judges=judges, tags=tags)
+
+
+def without(table: ScoreTable, hidden: np.ndarray, calls: np.ndarray) -> ScoreTable:
+    """The run before some pairs, and some calls with all their pairs, were recorded."""
+    gone = hidden | calls[:, :, None]
+    target = np.where(calls, np.int8(NO_OUTPUT), table.target)
+    return replace(
+        table,
+        target=target,
+        latency_ms=np.where(calls, np.nan, table.latency_ms),
+        state=np.where(gone, np.int8(MISSING), table.state),
+        value=np.where(gone, np.nan, table.value),
+        passed=np.where(gone, np.int8(-1), table.passed),
+        mendable=gone,
+    )
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> tuple[Plan, Compared, ScoreTable, np.ndarray, np.ndarray]:
+    """A plan, what it compares with, its whole run, and what of it is hidden (pairs, calls)."""
+    judges = judges_for(draw(st.sampled_from(["majority", "all", "any", "2-of-3"])))
+    chosen = (
+        tuple(
+            judge
+            for judge in judges
+            if judge.id in draw(st.lists(st.sampled_from(list(VALUES)), min_size=1, max_size=2))
+        )
+        or judges[:1]
+    )
+    count = draw(st.integers(1, 9))
+    tags = {f"q{n}": (["a"] if draw(st.booleans()) else []) for n in range(1, count + 1)}
+    table = draw(tables(chosen, tags))
+    earlier = draw(tables(chosen, tags))
+    gate = draw(gates([judge.id for judge in chosen]))
+    plan = plan_for(
+        table,
+        gate,
+        judges=chosen,
+        mode=draw(st.sampled_from(["full", "full", "preview"])),
+        baseline_rule=BaselineRule(min_overlap=draw(st.sampled_from([0.5, 0.9, 1.0]))),
+    ).model_copy(update={"stop_when_decided": True})
+    compared = Compared(baseline_of(earlier, judges=chosen))
+    seed = draw(st.integers(0, 2**32 - 1))
+    share = draw(st.sampled_from([0.0, 0.15, 0.4, 0.8]))
+    random = np.random.default_rng(seed)
+    return (
+        plan,
+        compared,
+        table,
+        random.random(table.state.shape) < share,
+        random.random(table.target.shape) < share,
+    )
+
+
+@settings(max_examples=EXAMPLES)
+@given(runs())
+def test_certain__whatever_comes_the_whole_blocks(
+    found: tuple[Plan, Compared, ScoreTable, np.ndarray, np.ndarray],
+) -> None:
+    """X-21: a gate that is certain before blocks in the ordinary decision over the whole; so no pass."""
+    plan, compared, table, pairs, calls = found
+    partial = without(table, pairs, calls)
+    if certain_blocks(partial, plan, compared):
+        (result,) = decide(table, plan, compared.baseline)
+        assert result.outcome == "block", (plan.gates, result)
+
+
+@settings(max_examples=EXAMPLES)
+@given(runs(), st.integers(0, 2**32 - 1))
+def test_certain__more_evidence_keeps_it(
+    found: tuple[Plan, Compared, ScoreTable, np.ndarray, np.ndarray], seed: int
+) -> None:
+    """X-21: what arrives after the stop (calls in flight, other shards) changes nothing about it."""
+    plan, compared, table, pairs, calls = found
+    if not certain_blocks(without(table, pairs, calls), plan, compared):
+        return
+    random = np.random.default_rng(seed)
+    later = without(
+        table,
+        pairs & (random.random(pairs.shape) < 0.5),
+        calls & (random.random(calls.shape) < 0.5),
+    )
+    assert certain_blocks(later, plan, compared)
+
+
+@settings(max_examples=EXAMPLES)
+@given(runs())
+def test_certain__complete_is_the_ordinary_decision(
+    found: tuple[Plan, Compared, ScoreTable, np.ndarray, np.ndarray],
+) -> None:
+    """Nothing open: certain exactly where the gate blocks."""
+    plan, compared, table, _, _ = found
+    (result,) = decide(table, plan, compared.baseline)
+    assert bool(certain_blocks(table, plan, compared)) == (result.outcome == "block"), result
+
+
+@settings(max_examples=EXAMPLES)
+@given(runs())
+def test_certain__as_soon_as_no_ending_holds(
+    found: tuple[Plan, Compared, ScoreTable, np.ndarray, np.ndarray],
+) -> None:
+    """Not late either: a gate with a known range that is not certain holds, or refuses, in some ending."""
+    plan, compared, table, pairs, calls = found
+    gate, judge = plan.gates[0], plan.judges[0].spec
+    partial = without(table, pairs, calls)
+    if gate.metric != judge.id or judge.id in DYNAMIC or "-of-" in judge.pass_rule:
+        return
+    if certain_blocks(partial, plan, compared) or not (partial.state == SCORED).any():
+        return  # a gate that nothing at all could hold has measured nothing yet
+    up = gate.max is None
+    low, high = (0.0, 1.0)
+    best = high if up else low
+    open_ = partial.mendable & (partial.state == MISSING)
+    applies = np.array([judge.id != "tagged" or "a" in row.tags for row in table.cases])
+    state = np.where(open_, np.int8(SCORED), partial.state)
+    at = 0
+    state[:, :, at][open_[:, :, at] & ~applies[:, None]] = NOT_APPLICABLE
+    ended = replace(
+        partial,
+        target=np.full_like(partial.target, ANSWERED),
+        state=state,
+        value=np.where(open_, best, partial.value),
+        passed=np.where(open_, np.int8(passes(judge, best)), partial.passed),
+    )
+    (result,) = decide(ended, plan, compared.baseline)
+    assert result.outcome != "block", result
