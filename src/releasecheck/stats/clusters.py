@@ -90,3 +90,20 @@ def robust_error(values: Floats, clusters: Indices | None) -> tuple[float, int] 
     # What rounding leaves of equal values, or of clusters that balance, is no spread.
     none = values.min() == values.max() or error <= _ROUNDING * float(np.abs(apart).max())
     return 0.0 if none else error, groups - 1
+
+
+def effective_size(values: Floats, clusters: Indices | None) -> tuple[float, int] | None:
+    """As how many independent units these count, and the degrees of freedom (Kish 1965).
+
+    Never for more than there are: that clusters seem to even out is taken for chance. Where all values are
+    equal nothing says how much clusters differ: each counts once. None for fewer than two clusters.
+    """
+    found = robust_error(values, clusters)
+    if found is None:
+        return None
+    error, freedom = found
+    n = values.size
+    alone = float(clipped(values).var()) / (n - 1)
+    if alone == 0:
+        return float(freedom + 1), freedom
+    return n / max(1.0, error * error / alone), freedom

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from releasecheck.stats.binomial import probabilities
-from releasecheck.stats.clusters import robust_error
+from releasecheck.stats.clusters import effective_size, robust_error
 from releasecheck.stats.exact import quantile_rank
 
 if TYPE_CHECKING:
@@ -54,25 +54,19 @@ def _wilson(share: float, n: float, confidence: float) -> tuple[float, float]:
 
 
 def _effective(passed: Floats, clusters: Indices | None, confidence: float) -> float | None:
-    """As how many independent units these count; None for fewer than two clusters (Kish 1965).
+    """As how many independent units these count; None for fewer than two clusters.
 
-    Never for more than there are: that clusters seem to even out is taken for chance. Few clusters know
-    their own spread badly, for which Student's t stands in (Korn and Graubard 1998). Where all are equal
-    nothing says how much clusters differ: each counts once.
+    Few clusters know their own spread badly, for which Student's t stands in (Korn and Graubard 1998).
     """
-    n = passed.size
     if clusters is None:
-        return float(n)
-    found = robust_error(passed, clusters)
+        return float(passed.size)
+    found = effective_size(passed, clusters)
     if found is None:
         return None
-    error, freedom = found
-    share = float(passed.mean())
-    if share in {0.0, 1.0}:
-        return float(freedom + 1)
-    alone = share * (1 - share) / (n - 1)
-    student = t_quantile(freedom, confidence) / _NORMAL.inv_cdf((1 + confidence) / 2)
-    return n / max(1.0, error * error / alone) / student**2
+    size, freedom = found
+    if passed.min() == passed.max():
+        return size
+    return size * (_NORMAL.inv_cdf((1 + confidence) / 2) / t_quantile(freedom, confidence)) ** 2
 
 
 def mean_interval(

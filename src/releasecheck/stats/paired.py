@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from releasecheck.stats.binomial import at_least, at_most
-from releasecheck.stats.clusters import clipped, robust_error
+from releasecheck.stats.clusters import clipped, cluster_sums, effective_size, robust_error
 from releasecheck.stats.intervals import t_quantile
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ RESAMPLES: Final = 10_000
 """Patterns of signs to look at, at least; the next power of two is taken."""
 _TIES: Final = 1e-9
 """Part of all improvements by which rounding may move a sum that is 0; it counts as reached."""
+_WHOLE: Final = 1e-9
+"""How far rounding may take a number from a whole one."""
 _STEPS: Final = 60
 """Halvings until a bound is exact to the last digits."""
 _NORMAL: Final = NormalDist()
@@ -139,7 +141,7 @@ def tango(
     return over / math.sqrt(variance)
 
 
-def not_inferior(new_failures: int, new_passes: int, pairs: int, max_drop: float) -> float:
+def not_inferior(new_failures: float, new_passes: float, pairs: float, max_drop: float) -> float:
     """One-sided p of "the drop is `max_drop` or more" for yes and no; small means shown to be less.
 
     Tango's score test, corrected because flips are whole numbers: by half a flip, and by a whole one where
@@ -147,12 +149,15 @@ def not_inferior(new_failures: int, new_passes: int, pairs: int, max_drop: float
     small a difference if every flip were a failure. Without the correction up to 13 % of candidates whose
     drop is `max_drop` would pass at 90 % confidence (200 pairs, no background flips, 0.01), and 5.6 % at
     95 %; with it no more than 1 - confidence, for 5 to 1,000 pairs and drops to 0.1, computed exactly.
+
+    Counts of cases that share clusters are of as many independent ones, and need not be whole.
     """
     if max_drop >= 1:
         return 0.0 if new_failures - new_passes < pairs else 1.0
     correction = 0.5 + 0.5 * (new_failures + new_passes) / pairs
     score = _NORMAL.cdf(tango(new_failures, new_passes, pairs, max_drop, correction))
-    return max(score, at_most(pairs, max(0.0, max_drop), new_failures - new_passes))
+    least = math.ceil(new_failures - new_passes - _WHOLE)
+    return max(score, at_most(max(1, int(pairs + _WHOLE)), max(0.0, max_drop), least))
 
 
 @lru_cache(maxsize=1024)
@@ -173,8 +178,11 @@ def drop_bound(
 ) -> float | None:
     """One-sided upper bound on the mean drop, by Student's t over clusters.
 
-    Where all drops are equal, their spread says nothing: then no more is claimed than that a drop of the
-    whole `span` in a larger share of clusters would have shown itself in one of them.
+    Where a few cases drop by much, the mean of all is too small more often than t knows, so what the drops
+    are skewed by is added (Johnson 1978). Where all drops are equal, their spread says nothing: then no
+    more is claimed than that a drop of the whole `span` in a larger share of clusters would have shown
+    itself in one of them. Verdicts of cases that share clusters are bounded like independent ones, counted
+    as so many as they are worth.
 
     Args:
         drops: One for each case.
@@ -185,18 +193,42 @@ def drop_bound(
     Returns:
         None for fewer than two clusters, beyond the range of floats, and for equal drops of unknown span.
     """
+    drops = clipped(drops)
     found = robust_error(drops, clusters)
     if found is None:
         return None
     error, freedom = found
-    mean = float(clipped(drops).mean())
+    mean = float(drops.mean())
+    if clusters is not None and span == 1 and bool(np.isin(drops, (-1.0, 0.0, 1.0)).all()):
+        return _clustered_bound(drops, clusters, confidence)
     if error > 0:
-        bound = mean + t_quantile(freedom, 2 * confidence - 1) * error
+        t = t_quantile(freedom, 2 * confidence - 1)
+        bound = mean + (t + _skew(drops, clusters) * (1 + 2 * t * t) / 6) * error
     elif span is not None:
         bound = mean + span * unseen_share(freedom + 1, confidence)
     else:
         return None
     return bound if math.isfinite(bound) else None
+
+
+def _skew(drops: Floats, clusters: Indices | None) -> float:
+    """The skewness of a mean of that many clusters; 0 where improvements are the rare large ones."""
+    sums = cluster_sums(drops - drops.mean(), clusters)
+    sums = sums / np.abs(sums).max()
+    third: float = float((sums**3).mean()) / math.pow(float((sums**2).mean()), 1.5)
+    return max(0.0, third) / math.sqrt(sums.size)
+
+
+def _clustered_bound(drops: Floats, clusters: Indices, confidence: float) -> float | None:
+    found = effective_size(drops, clusters)
+    if found is None:
+        return None
+    size, freedom = found
+    if drops.any():
+        size *= (_NORMAL.inv_cdf(confidence) / t_quantile(freedom, 2 * confidence - 1)) ** 2
+    weight = size / drops.size
+    worse, better = np.count_nonzero(drops > 0) * weight, np.count_nonzero(drops < 0) * weight
+    return drop_bound_yes_no(worse, better, size, confidence)
 
 
 def unseen_share(units: int, confidence: float) -> float:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
 import numpy as np
 
 from releasecheck.stats.binomial import at_least, probabilities
-from releasecheck.stats.clusters import chosen, robust_error
+from releasecheck.stats.clusters import chosen, effective_size, robust_error
 from releasecheck.stats.columns import verdicts
 from releasecheck.stats.intervals import t_quantile
 from releasecheck.stats.paired import mcnemar, not_inferior, unseen_share
@@ -38,16 +38,17 @@ _NORMAL: Final = NormalDist()
 
 @dataclass(frozen=True, slots=True)
 class YesNo:
-    """Pairs of verdicts of independent cases."""
+    """Pairs of verdicts."""
 
     pairs: int
+    """Independent ones; those that share clusters count as so many as they are worth."""
     flips_share: float
     """Share of the cases whose verdict differs between two runs without any drop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """A mean of differences of values, or of verdicts of cases that share clusters."""
+    """A mean of differences of values."""
 
     error: float
     """Its standard error."""
@@ -77,14 +78,10 @@ def from_pairs(
     Returns:
         None for fewer than two clusters, and where nothing differs and the span is not known.
     """
+    if yes_no:
+        return _verdicts(drops, clusters, np.count_nonzero(drops) / max(1, drops.size))
     found = robust_error(drops, clusters)
-    if found is None:
-        return None
-    error, freedom = found
-    if yes_no and clusters is None:
-        share = np.count_nonzero(drops) / drops.size
-        return YesNo(drops.size, max(share, unseen_share(drops.size, _SURE)))
-    return _values(error, freedom, 1.0 if yes_no else span)
+    return None if found is None else _values(*found, span)
 
 
 def from_baseline(
@@ -112,18 +109,19 @@ def from_baseline(
     if pass_rule is None:
         return _from_values(col, clusters, span, repeated=repeated)
     passed = (verdicts(col, pass_rule) == 1).astype(np.float64)
-    found = robust_error(passed, clusters)
+    share = float(passed.mean()) if passed.size else 0.0
+    flips = 2 * share * (1 - share)
+    if repeated:
+        flips = min(flips, _flips_of_trials(col, pass_rule))
+    return _verdicts(passed, clusters, flips)
+
+
+def _verdicts(values: Floats, clusters: Indices | None, flips: float) -> YesNo | None:
+    found = effective_size(values, clusters)
     if found is None:
         return None
-    error, freedom = found
-    share = float(passed.mean())
-    apart = 2 * share * (1 - share)
-    flips = min(apart, _flips_of_trials(col, pass_rule)) if repeated else apart
-    if clusters is None:
-        return YesNo(passed.size, max(flips, unseen_share(passed.size, _SURE)))
-    # What the trials say of verdicts is a share; clusters widen it as they widen the whole.
-    shrink = math.sqrt(flips / apart) if apart > 0 else 1.0
-    return _values(error * math.sqrt(2) * shrink, freedom, 1.0)
+    pairs = int(found[0] + 1e-9)
+    return YesNo(pairs, max(flips, unseen_share(pairs, _SURE)))
 
 
 def _from_values(
@@ -158,7 +156,7 @@ def _flips_of_trials(col: Column, pass_rule: str) -> float:
     Each case's chance to pass a trial is taken to be the share it passed. That makes too little of it by
     one part in the number of trials, which is corrected.
     """
-    trials = col.state.shape[1]
+    trials: int = col.state.shape[1]
     chance_of = np.array([_chance(pass_rule, trials, passes) for passes in range(trials + 1)])
     chance = chance_of[(col.passed == 1).sum(axis=1)]
     flips: list[float] = (2 * chance * (1 - chance)).tolist()

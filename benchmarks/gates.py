@@ -1,0 +1,291 @@
+"""Whether no-regression gates keep their promises, and what deciding costs.
+
+    python benchmarks/gates.py                    # both, in a minute or two
+    python benchmarks/gates.py --simulate --full  # the long simulation
+    python benchmarks/gates.py --cost             # time and peak memory of 100,000 cases
+
+The simulation draws a baseline and a candidate many times and decides as a gate does. Promises are rates:
+with no true change `significant` blocks at most 1 - confidence of the candidates; `non-inferior` passes at
+most as many whose true drop is just larger than `max_drop`; a drop of the size that a gate is said to
+detect blocks about 80 %. Each rate comes with its own 95 % error; a promise that is outside of it is not
+kept, and the exit code is 1. Seeds are fixed: the same figures every time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import math
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from releasecheck.model.table import SCORED
+from releasecheck.stats import (
+    Column,
+    cluster_sums,
+    detectable_drop,
+    drop_bound,
+    from_baseline,
+    from_pairs,
+    mcnemar,
+    not_inferior,
+    sign_flip,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from releasecheck.model.gate import Decide
+    from releasecheck.model.table import Floats, Indices
+    from releasecheck.stats import Spread
+
+ALPHA = 0.05
+MAX_DROP = 0.05
+SIZES = (50, 200, 1000)
+GROUP = 5
+"""Cases of a cluster, on average."""
+mcnemar = functools.lru_cache(maxsize=None)(mcnemar)
+not_inferior = functools.lru_cache(maxsize=None)(not_inferior)
+
+
+@dataclass(frozen=True)
+class World:
+    """Where runs come from."""
+
+    name: str
+    yes_no: bool
+    clustered: bool
+    noise: str = "normal"
+    """Of values: normal, skewed, or rare (most cases say the same in every run)."""
+    alike: bool = False
+    """Whether all cases are equally hard, so that two runs have nothing in common."""
+
+    def clusters(self, n: int, rng: np.random.Generator) -> Indices | None:
+        """Clusters of one to nine cases."""
+        if not self.clustered:
+            return None
+        sizes = rng.integers(1, 2 * GROUP, n)
+        return np.repeat(np.arange(n), sizes)[:n]
+
+    def hardness(self, n: int, clusters: Indices | None, rng: np.random.Generator) -> Floats:
+        """What two runs have in common: the quality of each case, or its chance to pass."""
+        if self.alike:
+            return np.full(n, 0.8)
+        if self.yes_no:
+            return rng.beta(2.0, 0.5, n)
+        return rng.uniform(0.3, 0.9, n)
+
+    def run(
+        self,
+        hardness: Floats,
+        clusters: Indices | None,
+        drop: float,
+        trials: int,
+        rng: np.random.Generator,
+    ) -> Floats:
+        """[C, T]: what one run scores, when it is worse by `drop` on average."""
+        n = hardness.size
+        wobble = rng.normal(size=(n, trials))
+        if clusters is not None:
+            shared = rng.normal(size=(int(clusters.max()) + 1, trials))[clusters]
+            wobble = math.sqrt(0.5) * (wobble + shared)
+        if self.yes_no:
+            # A normal copula: each case passes with its own chance, cases of a cluster together.
+            from scipy.special import ndtr
+
+            return (ndtr(wobble) < (hardness - drop)[:, None]).astype(float)
+        if self.noise == "rare":
+            # One case in twenty drops, and then by much.
+            lost = rng.random((n, trials)) < drop / 0.5
+            return hardness[:, None] - 0.5 * lost + 0.01 * wobble
+        if self.noise == "skewed":
+            return hardness[:, None] - drop - 0.1 * (np.exp(wobble) - math.exp(0.5))
+        return hardness[:, None] - drop + 0.15 * wobble
+
+
+WORLDS = (
+    World("yes/no", yes_no=True, clustered=False),
+    World("yes/no, clustered", yes_no=True, clustered=True),
+    World("values", yes_no=False, clustered=False),
+    World("values, clustered", yes_no=False, clustered=True),
+    World("skewed values", yes_no=False, clustered=False, noise="skewed"),
+    World("skewed values, clustered", yes_no=False, clustered=True, noise="skewed"),
+)
+RARE = World("rare large drops", yes_no=False, clustered=False, noise="rare")
+
+
+def blocks(
+    decide: Decide, drops: Floats, clusters: Indices | None, max_drop: float, *, yes_no: bool
+) -> bool:
+    """The decision of a gate over pairs."""
+    over = float(drops.mean()) > max_drop + 1e-12
+    worse, better = int((drops > 0).sum()), int((drops < 0).sum())
+    exact = yes_no and clusters is None
+    if decide == "point":
+        return over
+    if decide == "significant":
+        if not over:
+            return False
+        p = mcnemar(worse, better) if exact else sign_flip(cluster_sums(drops, clusters), 0)
+        return p < ALPHA
+    if over:
+        return True
+    if exact:
+        return not_inferior(worse, better, drops.size, max_drop) > ALPHA
+    bound = drop_bound(drops, clusters, 1 - ALPHA, 1.0)
+    return bound is None or bound > max_drop
+
+
+def column_of(values: Floats, *, yes_no: bool) -> Column:
+    """A run as a gate sees it."""
+    passed = values.astype(np.int8) if yes_no else np.full(values.shape, -1, np.int8)
+    state = np.full(values.shape, SCORED, np.int8)
+    return Column(state, values, passed, np.zeros(values.shape, bool))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One promise and how often it held."""
+
+    what: str
+    n: int
+    rate: float
+    error: float
+    promised: str
+    ok: bool
+
+
+def row(what: str, n: int, hits: int, times: int, low: float, high: float) -> Row:
+    """A rate against the range that was promised."""
+    rate = hits / times
+    share = (hits + 2) / (times + 4)
+    error = 1.96 * math.sqrt(share * (1 - share) / (times + 4))
+    promised = f"at most {high:.0%}" if low == 0 else f"{low:.0%} to {high:.0%}"
+    return Row(what, n, rate, error, promised, rate - error <= high and rate + error >= low)
+
+
+def no_change(world: World, n: int, times: int, rng: np.random.Generator) -> Row:
+    """How often `significant` blocks a candidate that is as good as the baseline."""
+    hits = 0
+    for _ in range(times):
+        clusters = world.clusters(n, rng)
+        hard = world.hardness(n, clusters, rng)
+        before, now = (world.run(hard, clusters, 0.0, 1, rng)[:, 0] for _ in range(2))
+        hits += blocks("significant", before - now, clusters, 0.0, yes_no=world.yes_no)
+    return row(f"significant blocks no change: {world.name}", n, hits, times, 0.0, ALPHA)
+
+
+def too_far(world: World, n: int, times: int, rng: np.random.Generator) -> Row:
+    """How often `non-inferior` passes a candidate that dropped a little more than is allowed."""
+    hits = 0
+    for _ in range(times):
+        clusters = world.clusters(n, rng)
+        hard = np.maximum(world.hardness(n, clusters, rng), 1.001 * MAX_DROP)
+        before = world.run(hard, clusters, 0.0, 1, rng)[:, 0]
+        now = world.run(hard, clusters, 1.001 * MAX_DROP, 1, rng)[:, 0]
+        hits += not blocks("non-inferior", before - now, clusters, MAX_DROP, yes_no=world.yes_no)
+    return row(f"non-inferior passes too much: {world.name}", n, hits, times, 0.0, ALPHA)
+
+
+def detects(
+    world: World, decide: Decide, known: str, n: int, times: int, rng: np.random.Generator
+) -> Row:
+    """How often a drop blocks that is just as large as the gate is said to detect."""
+    hits = told = 0
+    for _ in range(times):
+        clusters = world.clusters(n, rng)
+        hard = world.hardness(n, clusters, rng)
+        trials = 4 if known == "trials" else 1
+        before = world.run(hard, clusters, 0.0, trials, rng)
+        spread = _spread(world, known, before, clusters, hard, rng)
+        drop = None if spread is None else detectable_drop(decide, MAX_DROP, spread, ALPHA)
+        if drop is None:
+            continue
+        hard = np.maximum(hard, drop) if world.yes_no else hard
+        before = world.run(hard, clusters, 0.0, trials, rng).mean(axis=1)
+        now = world.run(hard, clusters, drop, trials, rng).mean(axis=1)
+        hits += blocks(decide, before - now, clusters, MAX_DROP, yes_no=world.yes_no)
+        told += 1
+    return row(f"{decide} detects, known from {known}: {world.name}", n, hits, max(1, told), 0.75, 0.9)
+
+
+def _spread(
+    world: World,
+    known: str,
+    before: Floats,
+    clusters: Indices | None,
+    hard: Floats,
+    rng: np.random.Generator,
+) -> Spread | None:
+    if known == "pairs":
+        again = world.run(hard, clusters, 0.0, 1, rng)
+        return from_pairs((before - again)[:, 0], clusters, yes_no=world.yes_no, span=1.0)
+    rule = "majority" if world.yes_no else None
+    return from_baseline(
+        column_of(before, yes_no=world.yes_no), clusters, pass_rule=rule, span=1.0
+    )
+
+
+def simulation(times: int) -> Iterator[Row]:
+    """Every promise, in every world."""
+    rng = np.random.default_rng(20_260_101)
+    for world in WORLDS:
+        for n in SIZES:
+            yield no_change(world, n, times, rng)
+    for world in (*WORLDS, RARE):
+        for n in SIZES:
+            yield too_far(world, n, times, rng)
+    few = max(200, times // 5)
+    decisions: tuple[Decide, ...] = ("point", "significant", "non-inferior")
+    for decide in decisions:
+        for n in SIZES:
+            for world in WORLDS[:4]:
+                yield detects(world, decide, "pairs", n, few, rng)
+    for n in SIZES:
+        for world in (
+            World("yes/no, all alike", yes_no=True, clustered=False, alike=True),
+            World("values, all alike", yes_no=False, clustered=False, alike=True),
+        ):
+            yield detects(world, "significant", "one run", n, few, rng)
+        yield detects(WORLDS[2], "significant", "trials", n, few, rng)
+        yield detects(WORLDS[3], "significant", "trials", n, few, rng)
+
+
+def simulate(times: int) -> bool:
+    """Print the table; whether every promise is kept."""
+    kept = True
+    print(f"{'promise':<62} {'n':>5} {'rate':>7} {'+-':>7}  {'promised':<12}")
+    started = time.perf_counter()
+    for found in simulation(times):
+        kept &= found.ok
+        print(
+            f"{found.what:<62} {found.n:>5} {found.rate:>7.2%} {found.error:>7.2%}  "
+            f"{found.promised:<12} {'ok' if found.ok else 'NOT ok'}",
+            flush=True,
+        )
+    print(f"{times} times each, in {time.perf_counter() - started:.0f} s")
+    return kept
+
+
+def main() -> None:
+    """Parse, simulate, measure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--simulate", action="store_true", help="only the promises")
+    parser.add_argument("--cost", action="store_true", help="only time and memory")
+    parser.add_argument("--full", action="store_true", help="20,000 runs of each instead of 1,000")
+    asked = parser.parse_args()
+    kept = True
+    if asked.simulate or not asked.cost:
+        kept = simulate(20_000 if asked.full else 1_000)
+    sys.exit(0 if kept else 1)
+
+
+if __name__ == "__main__":
+    main()
