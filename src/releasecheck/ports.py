@@ -56,6 +56,8 @@ class Answered(NamedTuple):
     trace_id: str | None = None
     calls: int = 1
     notes: tuple[str, ...] = ()
+    fingerprint: str | None = None
+    """Which model answered, as the target says it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ from releasecheck.model.judge import (
 from releasecheck.model.nearest import listing, nearest
 from releasecheck.model.score import JudgeFailed
 from releasecheck.model.suite import Suite
+from releasecheck.model.target import HttpTarget
 from releasecheck.references import PORT, references_in
 
 if TYPE_CHECKING:
@@ -112,6 +113,8 @@ class _Check:
             self._jmespath(target.usage.cost_usd, ("target", "usage", "cost_usd"))
         if target.trace_id is not None and not target.trace_id.startswith("header:"):
             self._jmespath(target.trace_id, ("target", "trace_id"))
+        if isinstance(target, HttpTarget) and not (target.fingerprint or "").startswith("header:"):
+            self._jmespath(target.fingerprint, ("target", "fingerprint"))
         written = target.model_dump(by_alias=True)
         self._references(written, ("target",))
         names = {reference.name for reference in references_in(written)}

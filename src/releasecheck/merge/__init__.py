@@ -123,7 +123,11 @@ class Merged:
     carried_output: npt.NDArray[np.bool_]
     """[C, T]: whether the counting output was recorded in the run that this one retries."""
     carried_score: npt.NDArray[np.bool_]
-    """[C, T, J]: the same of the counting score."""
+    """[C, T, J]: whether the counting score was recorded there, or by an earlier revision."""
+    models: dict[str, int]
+    """Model -> answers that count which it gave, as the target says it; the busiest first."""
+    judge_models: dict[str, dict[str, int]]
+    """Judge -> model -> measured scores that count."""
 
     @property
     def recorded_pairs(self) -> int:

@@ -36,6 +36,8 @@ TAKEN_LATE: Final = "taken_late"
 """Note on a score of a revision: it came after its deadline, and was taken by `rescore --missing`."""
 OUTPUT_NOT_STORED: Final = "output_not_stored"
 """Why a score is missing for good: the output was purged, or never kept, so that no judge can read it."""
+LONGEST_FINGERPRINT: Final = 200
+"""Characters of a model's name and version."""
 FIRST_REVISION: Final = 1
 """Of the scores that a run brought itself; `rescore` appends others."""
 
@@ -148,6 +150,8 @@ class OutputRecord(NamedTuple):
     """What was repaired on the way in, `surrogates_replaced`, `redacted`, or `output_lost`."""
     carried_from: str | None = None
     """The run that recorded it first, of which this one is a retry; None: it was asked here."""
+    fingerprint: str | None = None
+    """Which model answered, as the target says it; None where it does not."""
 
     def to_json(self) -> dict[str, Json]:
         """The line."""
@@ -166,6 +170,7 @@ class OutputRecord(NamedTuple):
             "at": self.at,
             "calls": self.calls,
             "notes": list(self.notes),
+            **({} if self.fingerprint is None else {"fingerprint": self.fingerprint}),
         }
 
     def to_lines(self) -> tuple[bytes, bytes]:
@@ -176,9 +181,13 @@ class OutputRecord(NamedTuple):
         if self.failure is not None or self.carried_from is not None:
             return lines_of(self.to_json())
         with suppress(UnicodeEncodeError):  # half a surrogate pair: the slow way repairs it
+            model = ""
+            if self.fingerprint is not None:
+                model = f'"fingerprint":{json_text(self.fingerprint)},'
             head = (
                 f'{{"at":{json_text(self.at)},"attempt":{self.attempt},"calls":{self.calls},'
-                f'"case":{json_text(self.case)},"failure":null,"latency_ms":{_number_text(self.latency_ms)},'
+                f'"case":{json_text(self.case)},"failure":null,{model}'
+                f'"latency_ms":{_number_text(self.latency_ms)},'
                 f'"notes":{json_text(self.notes) if self.notes else "[]"},"output":'
             ).encode()
             tail = (
@@ -587,6 +596,7 @@ def _read_output(row: Mapping[str, Any]) -> OutputRecord:
         calls=_whole(row, "calls", 1) if "calls" in row else 1,
         notes=_texts(row, "notes") if "notes" in row else (),
         carried_from=_optional_text(row, "carried_from"),
+        fingerprint=_optional_text(row, "fingerprint"),
     )
 
 

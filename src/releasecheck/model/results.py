@@ -65,6 +65,8 @@ class ResultRow:
     """By judge id, where known."""
     cluster: str | None = None
     """What the case's metadata names as `cluster`."""
+    fingerprint: str | None = None
+    """Which model answered, as the target says it."""
 
     def to_json(self) -> dict[str, Json]:
         """The line."""
@@ -80,6 +82,7 @@ class ResultRow:
             "latency_ms": self.latency_ms,
             "usage": self.usage.to_json(),
             "trace_id": self.trace_id,
+            **({} if self.fingerprint is None else {"fingerprint": self.fingerprint}),
             "scores": {judge: score.to_json() for judge, score in self.scores.items()},
             "passed": self.passed,
         }
@@ -100,6 +103,7 @@ class ResultRow:
             latency_ms=row["latency_ms"],
             usage=Usage(usage["tokens"], usage["cost_usd"]),
             trace_id=row["trace_id"],
+            fingerprint=row.get("fingerprint"),
             scores={judge: RowScore.from_json(cell) for judge, cell in row["scores"].items()},
             passed=dict(row["passed"]),
         )

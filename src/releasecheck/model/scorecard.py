@@ -31,6 +31,8 @@ EXIT_CODES: Final[dict[Outcome, int]] = {
 Status: TypeAlias = Literal[
     "planned", "running", "completed", "failed", "cancelled", "superseded", "expired"
 ]
+MODELS_NAMED: Final = 20
+"""Models of a target or judge that are named; what the others gave is counted."""
 SCORECARD_SCHEMA: Final = "releasecheck/scorecard@1"
 MANIFEST_SCHEMA: Final = "releasecheck/manifest@1"
 
@@ -289,6 +291,14 @@ class Scorecard(Document):
     shards: Annotated[tuple[ShardSeen, ...], FromList] = ()
     conflicts: Annotated[tuple[Conflict, ...], FromList] = ()
     costs: Costs = Costs()
+    models: dict[str, int] = {}
+    """Model -> answers it gave, as the target says it; at most `MODELS_NAMED`."""
+    more_models: int = 0
+    """Answers of still others."""
+    judge_models: dict[str, dict[str, int]] = {}
+    """The same of measured scores, by judge."""
+    more_judge_models: dict[str, int] = {}
+    """Scores of still others, by judge."""
     code_changed: tuple[str, ...] = ()
     """What of the target's code differed between plan and records: the answers are of several versions."""
     policy: Policy | None = None

@@ -126,6 +126,8 @@ class Baseline:
     """The gates it was decided by."""
     rejudged: Mapping[str, Rejudged] = field(default_factory=dict)
     """Judges of the run compared with it that scored its stored outputs anew."""
+    models: Mapping[str, int] = field(default_factory=dict)
+    """Model -> answers it gave, where its results say so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,8 @@ class HttpTarget(TargetBase):
     """Sent with each call; `${NAME}` reads the environment."""
     body: JsonValue = None
     """JSON with Jinja2 in its texts; None sends `{"input": ...}`."""
+    fingerprint: str | None = None
+    """`header:NAME` or a JMESPath: where the answer says which model gave it."""
 
 
 class CommandTarget(TargetBase):

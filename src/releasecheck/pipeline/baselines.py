@@ -18,6 +18,7 @@ from releasecheck.model.scorecard import Manifest, Scorecard
 from releasecheck.model.table import Baseline, Compared
 from releasecheck.pipeline.compare import same_metric
 from releasecheck.pipeline.files import parse_document, read_bytes, read_lines, write_whole
+from releasecheck.pipeline.models import models_in
 from releasecheck.pipeline.rows import table_of_rows
 from releasecheck.plan import judge_identity
 
@@ -149,6 +150,7 @@ def check_baseline(data: Mapping[str, bytes], where: str, why: str) -> BaselineF
         ),
         target_digest=_text(manifest.target.get("digest")),
         gates=gates,
+        models=models_in(rows),
     )
     measured = Measured(judges, gates, _confidence(manifest), scorecard.mode)
     _check_metrics(baseline, scorecard, measured, where)

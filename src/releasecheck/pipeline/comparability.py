@@ -6,19 +6,25 @@ from typing import TYPE_CHECKING
 
 from releasecheck.gates import case_changes
 from releasecheck.model.scorecard import Axis, BaselineUsed
+from releasecheck.pipeline.models import other_models
 from releasecheck.scorecard.numbers import count
 from releasecheck.stats import names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from releasecheck.model.plan import Plan
     from releasecheck.model.scorecard import CaseChanges
     from releasecheck.model.table import Baseline, ScoreTable
 
 
-def baseline_used(plan: Plan, table: ScoreTable, baseline: Baseline | None) -> BaselineUsed | None:
-    """The run compared with, and what differs; None without one."""
+def baseline_used(
+    plan: Plan, table: ScoreTable, baseline: Baseline | None, models: Mapping[str, int]
+) -> BaselineUsed | None:
+    """The run compared with, and what differs; None without one.
+
+    `models` are those that answered now, as the target says it.
+    """
     if baseline is None:
         return None
     changed = tuple(
@@ -34,12 +40,12 @@ def baseline_used(plan: Plan, table: ScoreTable, baseline: Baseline | None) -> B
         scorecard_digest=baseline.scorecard_digest,
         cases=cases,
         judges_changed=changed,
-        axes=tuple(_axes(plan, baseline, cases, changed)),
+        axes=tuple(_axes(plan, baseline, cases, changed, other_models(models, baseline.models))),
     )
 
 
 def _axes(
-    plan: Plan, baseline: Baseline, cases: CaseChanges, changed: tuple[str, ...]
+    plan: Plan, baseline: Baseline, cases: CaseChanges, changed: tuple[str, ...], models: str
 ) -> Iterator[Axis]:
     moved = [
         f"{count(len(found), 'case')} {how}"
@@ -60,13 +66,14 @@ def _axes(
         if found
     ]
     yield _axis("judges", ", ".join(judges))
-    if baseline.target_digest is None:
+    if baseline.target_digest is None and not models:
         yield Axis(
             axis="target", answer="unknown", note="the earlier run does not say what it asked"
         )
     else:
-        same = baseline.target_digest == plan.target_digest
-        yield _axis("target", "" if same else "its settings differ")
+        same = baseline.target_digest in (None, plan.target_digest)
+        parts = (models, "" if same else "its settings differ")
+        yield _axis("target", ", and ".join(part for part in parts if part))
     if not baseline.gates:
         yield Axis(axis="policy", answer="unknown", note="the earlier run does not say its gates")
     else:

@@ -14,10 +14,18 @@ if TYPE_CHECKING:
 TOLERANCE: Final = 1e-9
 """For intervals and p-values, which floating-point libraries may round differently."""
 ROUNDED: Final = frozenset(
-    {"ci_low", "ci_high", "delta_ci_low", "delta_ci_high", "p_value", "min_detectable_drop"}
+    {
+        "ci_low", "ci_high", "delta_ci_low", "delta_ci_high", "p_value", "p_adjusted",
+        "min_detectable_drop", "resolvable_drop", "drop_bound",
+    }  # fmt: skip
 )
-MAPS: Final = frozenset({"context", "cases", "splits", "scores", "passed", "flips"})
-"""Fields whose keys are names of others: cases, judges, splits, facts of a build."""
+MAPS: Final = frozenset(
+    {
+        "context", "cases", "splits", "scores", "passed", "flips", "rejudged", "given_up",
+        "models", "judge_models", "more_judge_models",
+    }
+)  # fmt: skip
+"""Fields whose keys are names of others: cases, judges, models, splits, facts of a build."""
 
 
 def same_metric(one: Metric, other: Metric) -> bool:
@@ -43,7 +51,8 @@ def differences(found: Json, expected: Json, place: str = "") -> Iterator[str]:
     a map are no fields.
     """
     if isinstance(found, dict) and isinstance(expected, dict):
-        is_map = place.rpartition(".")[2] in MAPS
+        # Models are the keys of each judge's own map.
+        is_map = place.rpartition(".")[2] in MAPS or place.startswith("judge_models.")
         for key in sorted(found.keys() | expected.keys() if is_map else expected.keys()):
             here = f"{place}.{key}" if place else key
             if key in ROUNDED and _near(found.get(key), expected.get(key)):

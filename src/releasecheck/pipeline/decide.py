@@ -39,6 +39,7 @@ from releasecheck.model.table import (
     SCORED,
 )
 from releasecheck.pipeline.comparability import baseline_used
+from releasecheck.pipeline.models import mixtures, models_seen
 from releasecheck.pipeline.noticing import (
     exception_notices,
     lineage_notices,
@@ -123,13 +124,14 @@ def decide_run(
         flips=dict(sorted(flips(table, plan, baseline).items())),
         waiting=waiting,
         sentinels=sentinel_results(table, plan),
-        baseline=baseline_used(plan, table, baseline),
-        anchor=baseline_used(plan, table, compared.anchor),
+        baseline=baseline_used(plan, table, baseline, merged.models),
+        anchor=baseline_used(plan, table, compared.anchor, merged.models),
         waivers=plan.waivers,
         quarantine=plan.quarantine,
         shards=_shards(plan, merged),
         conflicts=merged.conflicts,
         costs=_costs(merged),
+        **models_seen(merged),
         code_changed=_code_changed(plan, merged),
         policy=plan.policy,
         adopted=plan.adopted,
@@ -372,6 +374,7 @@ def _notices(plan: Plan, merged: Merged) -> tuple[str, ...]:
             f"the target's code changed while the run was under way ({', '.join(changed)}): its answers are "
             "of several versions; never promoted - start a new run"
         )
+    found += mixtures(merged)
     if merged.resumed:
         found.append(
             f"{count(merged.resumed, 'score')} came after the deadline and count, "

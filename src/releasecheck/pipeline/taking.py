@@ -20,6 +20,7 @@ from releasecheck.errors import DigestMismatch, ForeignRecord, Untrusted
 from releasecheck.ledger.jsonl import JsonlWriter, LedgerReader, shard_file_name, stable_file_digest
 from releasecheck.model.failure import LONGEST_MESSAGE
 from releasecheck.model.record import (
+    LONGEST_FINGERPRINT,
     OUTPUT_LOST,
     BridgeRecord,
     DeadlineRecord,

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from jmespath.exceptions import JMESPathError
 
+from releasecheck.model.target import HttpTarget
 from releasecheck.targets.ask import Attempt, Got, Lost
-from releasecheck.transport.reading import Read, UsageReader, search, trace_id
+from releasecheck.transport.reading import Read, UsageReader, fingerprint, search, trace_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,6 +18,21 @@ if TYPE_CHECKING:
     from releasecheck.transport.classify import Classifier, Trouble
 
 HEADER = "header:"
+
+
+class _Place:
+    """Where an answer says something besides its output: a header, or a path into its body."""
+
+    def __init__(self, written: str | None, key: str) -> None:
+        text = written or ""
+        self._header = text.removeprefix(HEADER).strip() if text.startswith(HEADER) else None
+        self._path = search(text, key) if text and not self._header else None
+
+    def read(self, value: Json, headers: Mapping[str, str] | None) -> Json:
+        """What stands there; None where there is nothing."""
+        if self._header is not None:
+            return headers.get(self._header) if headers is not None else None
+        return self._path(value) if self._path is not None else None
 
 
 class AnswerReader:
@@ -32,9 +48,9 @@ class AnswerReader:
         self._path = spec.output
         self._output = search(spec.output, "target.output") if spec.output else None
         self.usage = UsageReader(spec.usage)
-        trace = spec.trace_id or ""
-        self._header = trace.removeprefix(HEADER).strip() if trace.startswith(HEADER) else None
-        self._trace = search(trace, "target.trace_id") if trace and not self._header else None
+        self._trace = _Place(spec.trace_id, "target.trace_id")
+        model = spec.fingerprint if isinstance(spec, HttpTarget) else None
+        self._model = _Place(model, "target.fingerprint")
 
     @property
     def whole(self) -> bool:
@@ -47,19 +63,20 @@ class AnswerReader:
         try:
             output = read.value if self._output is None else self._output(read.value)
             trace = self.trace_of(read.value, headers)
+            model = fingerprint(self._model.read(read.value, headers))
         except JMESPathError as error:
-            words = f"{doing}: `output` or `trace_id` does not fit the answer: {error}"
+            words = (
+                f"{doing}: `output`, `trace_id` or `fingerprint` does not fit the answer: {error}"
+            )
             return Lost(self._classify.broken("output_path", words), usage)
         if output is None:
             where = f"`{self._path}` is null or absent in it" if self._path else "it is null"
             return Lost(self.none(f"{doing}: the answer was read, but {where}"), usage)
-        return Got(output, usage, trace, (*read.notes, *notes) if notes else read.notes)
+        return Got(output, usage, trace, (*read.notes, *notes) if notes else read.notes, model)
 
     def trace_of(self, value: Json, headers: Mapping[str, str] | None) -> str | None:
         """The trace id of an answer, when it names one."""
-        if self._header is not None:
-            return trace_id(headers.get(self._header)) if headers is not None else None
-        return trace_id(self._trace(value)) if self._trace is not None else None
+        return trace_id(self._trace.read(value, headers))
 
     def none(self, what: str) -> Trouble:
         """Null and nothing are no answers; false, 0 and an empty text are (B26)."""

@@ -22,6 +22,8 @@ class Got(NamedTuple):
     usage: Usage = NO_USAGE
     trace_id: str | None = None
     notes: tuple[str, ...] = ()
+    fingerprint: str | None = None
+    """Which model answered, as the answer says it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,9 +70,12 @@ def _expressions(spec: TargetSpec) -> Iterator[Problem]:
         "usage.tokens": None if usage is None else usage.tokens,
         "usage.cost_usd": None if usage is None else usage.cost_usd,
         "trace_id": spec.trace_id,
+        "fingerprint": spec.fingerprint if isinstance(spec, HttpTarget) else None,
     }
     for key, text in written.items():
-        if text is None or (key == "trace_id" and text.startswith("header:")):
+        if text is None or (
+            key in ("trace_id", "fingerprint") and text.startswith("header:")
+        ):
             continue
         try:
             jmespath.compile(text)

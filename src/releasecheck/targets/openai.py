@@ -17,11 +17,12 @@ from releasecheck.targets.template import TemplateProblem, compile_value
 from releasecheck.transport.chat import Completion
 from releasecheck.transport.classify import Trouble
 from releasecheck.transport.endpoint import Endpoint, not_json
-from releasecheck.transport.reading import read_json
+from releasecheck.transport.reading import fingerprint, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from releasecheck.canonical import Json
     from releasecheck.model.target import OpenAITarget
     from releasecheck.ports import Clock, TargetCall
     from releasecheck.transport.classify import Classifier
@@ -95,14 +96,23 @@ class OpenAIAsker(Asker):
         trouble = completion.trouble(needs_text=self._reader.whole)
         if trouble is not None:
             return Lost(trouble, usage)
+        model = _model_of(read.value)
         if not self._reader.whole:
-            return self._reader.take(read, doing, answer.headers)
+            taken = self._reader.take(read, doing, answer.headers)
+            return taken._replace(fingerprint=model) if isinstance(taken, Got) else taken
         text = completion.text()
         if text is None:
             return Lost(self._reader.none(f"{doing}: the message has no content"), usage)
         trace = self._reader.trace_of(read.value, answer.headers)
-        return Got(text, usage, trace, (*read.notes, *notes))
+        return Got(text, usage, trace, (*read.notes, *notes), model)
 
     @override
     async def aclose(self) -> None:
         return None
+
+
+def _model_of(answer: Json) -> str | None:
+    """Which model a completion names, with the build of it where that is said."""
+    if not isinstance(answer, dict):
+        return None
+    return fingerprint(answer.get("model"), answer.get("system_fingerprint"))

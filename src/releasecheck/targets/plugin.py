@@ -19,7 +19,7 @@ from releasecheck.targets.answer import AnswerReader
 from releasecheck.targets.ask import Asker, Attempt, Got, Lost
 from releasecheck.transport.classify import Kind, Trouble
 from releasecheck.transport.plugins import BROKEN, TARGETS, described, is_failure, load
-from releasecheck.transport.reading import json_problem, read_json, trace_id
+from releasecheck.transport.reading import fingerprint, json_problem, read_json, trace_id
 
 if TYPE_CHECKING:
     from releasecheck.model.failure import Failure
@@ -94,6 +94,7 @@ class PluginAsker(Asker):
         return attempt._replace(
             usage=attempt.usage if said is NO_USAGE else said,
             trace_id=attempt.trace_id or trace_id(found.trace_id),
+            fingerprint=fingerprint(found.fingerprint),
         )
 
     def _failed(self, found: Failure) -> Trouble:

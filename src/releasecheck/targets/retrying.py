@@ -93,7 +93,13 @@ class RetryingTarget(Target):
             if not isinstance(attempt, Lost):
                 latency_ms = (after - before) * 1000
                 return Answered(
-                    attempt.output, latency_ms, used, attempt.trace_id, calls, attempt.notes
+                    attempt.output,
+                    latency_ms,
+                    used,
+                    attempt.trace_id,
+                    calls,
+                    attempt.notes,
+                    attempt.fingerprint,
                 )
             trouble = attempt.trouble
             limited = trouble.failure.code == RATE_LIMITED

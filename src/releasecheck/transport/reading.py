@@ -13,7 +13,7 @@ from jmespath.exceptions import JMESPathError
 
 from releasecheck.canonical import JsonProblem, clean_text, parse_json
 from releasecheck.errors import ConfigError, Problem
-from releasecheck.model.record import NO_USAGE, Usage
+from releasecheck.model.record import LONGEST_FINGERPRINT, NO_USAGE, Usage
 
 if TYPE_CHECKING:
     from releasecheck.canonical import Json
@@ -219,3 +219,15 @@ def trace_id(value: Json) -> str | None:
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
         return None
     return str(value)[:LONGEST_TRACE_ID]
+
+
+def fingerprint(*said: Json) -> str | None:
+    """Which model answered, of all that an answer says of it: `gpt-x-2026-08 / fp_1`."""
+    parts = [
+        str(one).strip()
+        for one in said
+        if isinstance(one, str | int) and not isinstance(one, bool)
+    ]
+    known = " / ".join(part for part in parts if part)[:LONGEST_FINGERPRINT]
+    # A name of the same kind everywhere: what cannot be seen would make two of one.
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in known) or None

@@ -99,7 +99,7 @@ def test_load_suite__defaults_of_the_contract(folder: Folder) -> None:
         (config(target="{type: http, http: {x: 1}, url: x}"),
          ["r.yaml:4:22: target.http: unknown key `http`; the keys here are id, timeout, concurrency, "
           "rate_limit, retries, side_effects, output, usage, trace_id, start, type, url, method, "
-          "headers, body"]),
+          "headers, body, fingerprint"]),
         (config(more="pass_at: 0.5\n"),
          ["r.yaml:7:1: pass_at: unknown key `pass_at`; `pass_at` belongs in a judge"]),
         (config(cases="[{path: c.jsonl, judges: [{id: j, type: exact}]}]"),
