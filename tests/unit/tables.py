@@ -15,7 +15,7 @@ from releasecheck.model.gate import GateSpec
 from releasecheck.model.judge import ExactJudge, SimilarityJudge, YesNoJudge
 from releasecheck.model.plan import BaselinePin, Plan, PlannedJudge, Root, Selection
 from releasecheck.model.policy import Policy
-from releasecheck.model.suite import BaselineRule, Settle
+from releasecheck.model.suite import BaselineRule, Quarantined, Settle, Waiver
 from releasecheck.model.table import (
     ANSWERED,
     FAILED,
@@ -61,6 +61,7 @@ def case_rows(
     splits: Sequence[str] | None = None,
     tags: Mapping[str, Sequence[str]] | None = None,
     contents: Mapping[str, str] | None = None,
+    clusters: Sequence[str | None] | None = None,
 ) -> tuple[CaseRow, ...]:
     """Cases whose content is their id unless `contents` says otherwise."""
     return tuple(
@@ -71,6 +72,7 @@ def case_rows(
             tags=tuple((tags or {}).get(name, ())),
             path="cases.jsonl",
             line=index + 1,
+            cluster=clusters[index] if clusters else None,
         )
         for index, name in enumerate(ids)
     )
@@ -83,6 +85,7 @@ def score_table(
     splits: Sequence[str] | None = None,
     tags: Mapping[str, Sequence[str]] | None = None,
     contents: Mapping[str, str] | None = None,
+    clusters: Sequence[str | None] | None = None,
     latency_ms: Cells | None = None,
     cost_usd: Cells | None = None,
     judges: Sequence[Judge] = (YES_NO, CLOSE),
@@ -111,7 +114,7 @@ def score_table(
                     passed[c, t, j] = passes(specs[judge], cell)
     names = list(ids) if ids is not None else [f"q{index}" for index in range(1, count + 1)]
     return ScoreTable(
-        cases=case_rows(names, splits=splits, tags=tags, contents=contents),
+        cases=case_rows(names, splits=splits, tags=tags, contents=contents, clusters=clusters),
         judges=tuple(rows),
         trials=trials,
         target=target,
@@ -161,11 +164,12 @@ def plan_for(
     mode: Mode = "full",
     baseline_rule: BaselineRule | None = None,
     pin: BaselinePin | None = None,
+    **changes: object,
 ) -> Plan:
-    """A plan of exactly this table's cases and judges."""
+    """A plan of exactly this table's cases and judges; `changes` are fields of it."""
     some = digest_of("something")
     used = [judge for name in table.judges for judge in judges if judge.id == name]
-    return Plan(
+    plan = Plan(
         plan_digest=some,
         run_id="rc-0123456789ab-1",
         created_at="2026-01-01T00:00:00.000Z",
@@ -193,6 +197,17 @@ def plan_for(
         policy=Policy(file="releasecheck.yaml", digest=some),
         root=Root(from_cwd=".", config="releasecheck.yaml"),
     )
+    return plan.model_copy(update=changes)
+
+
+def quarantined(case: str, judge: str | None = None) -> Quarantined:
+    return Quarantined(
+        case=case, judge=judge, owner="search team", reason="flaky", until="2026-12-31"
+    )
+
+
+def waived(gate: str) -> Waiver:
+    return Waiver(gate=gate, who="A. Reviewer", why="known", until="2026-12-31")
 
 
 def pinned(baseline: Baseline) -> BaselinePin:
