@@ -81,24 +81,20 @@ def place_retry(request: RetryRequest, world: World) -> PlanFolder:
         UsageError: there is nothing to redo, or the new run could not be carried through.
         Untrusted: the source contradicts itself, or a judge or the target is another one by now.
     """
+    check_place(request)
     source = open_bundle(request.source)
     bundle = Bundle(request.out)
-    if bundle.path.resolve() == source[0].path.resolve():
-        message = f"{request.out}: a retry is a run of its own; name another folder with --out"
-        raise UsageError(message)
-    if bundle.exists():
-        return _begun(bundle, source[1].plan, request)
     staged = bundle.path / NEW_RUN
+    if bundle.exists():
+        shutil.rmtree(staged, ignore_errors=True)
+        return open_plan(bundle.plan)
     if not (staged / "plan" / PLAN_FILE).is_file():
-        _check_free(bundle, set())
         shutil.rmtree(staged, ignore_errors=True)
         try:
             _Retry(*source, request, world).stage(staged)
         except BaseException:
             shutil.rmtree(staged, ignore_errors=True)
             raise
-    _check_free(bundle, {"results"})
-    _require_ours(bundle, open_plan(staged / "plan").plan, source[1].plan, request)
     if (staged / "results").is_dir():
         (staged / "results").replace(bundle.results)
     (staged / "plan").replace(bundle.plan)
@@ -106,14 +102,29 @@ def place_retry(request: RetryRequest, world: World) -> PlanFolder:
     return open_plan(bundle.plan)
 
 
-def _begun(bundle: Bundle, source: Plan, request: RetryRequest) -> PlanFolder:
-    folder = open_plan(bundle.plan)
-    if folder.plan.retry_of != source.run_id or bundle.finalized:
-        message = f"{bundle.path}: there is a run in it already ({folder.plan.run_id}); name another folder with --out"
-        raise NotResumable(message)
-    _require_ours(bundle, folder.plan, source, request)
-    shutil.rmtree(bundle.path / NEW_RUN, ignore_errors=True)
-    return folder
+def check_place(request: RetryRequest) -> None:
+    """Refuse a folder that holds anything but what the same command left there; nothing is written.
+
+    Raises:
+        UsageError: it is the source itself.
+        NotResumable: it is taken, or another retry was begun in it.
+    """
+    (source, folder), bundle = open_bundle(request.source), Bundle(request.out)
+    if bundle.path.resolve() == source.path.resolve():
+        message = f"{request.out}: a retry is a run of its own; name another folder with --out"
+        raise UsageError(message)
+    staged = bundle.path / NEW_RUN / "plan"
+    if bundle.exists():
+        found = open_plan(bundle.plan).plan
+        if found.retry_of != folder.plan.run_id or bundle.finalized:
+            message = f"{bundle.path}: there is a run in it already ({found.run_id}); name another folder with --out"
+            raise NotResumable(message)
+        _require_ours(bundle, found, folder.plan, request)
+    elif (staged / PLAN_FILE).is_file():
+        _check_free(bundle, {"results"})
+        _require_ours(bundle, open_plan(staged).plan, folder.plan, request)
+    else:
+        _check_free(bundle, set())
 
 
 def _require_ours(bundle: Bundle, found: Plan, source: Plan, request: RetryRequest) -> None:

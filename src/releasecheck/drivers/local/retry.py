@@ -8,11 +8,11 @@ from releasecheck.drivers.local.run import carry_through, resumable
 from releasecheck.drivers.local.signals import leaving_on_interrupt
 from releasecheck.pipeline.failing import failure_recorded
 from releasecheck.pipeline.finish import is_expired
-from releasecheck.pipeline.folders import Bundle, ledger_files, open_bundle
+from releasecheck.pipeline.folders import Bundle, ledger_files
 from releasecheck.pipeline.holding import locked
 from releasecheck.pipeline.preflight import check_approval, preflight
 from releasecheck.pipeline.remaining import asked_for, merge_files
-from releasecheck.pipeline.retrying import place_retry
+from releasecheck.pipeline.retrying import check_place, place_retry
 from releasecheck.pipeline.roots import find_roots
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ async def retry(request: RetryRequest, options: RunOptions, world: World) -> Fin
         Interrupted: a signal came; what was recorded can be resumed.
         ReleaseCheckError: as its class says.
     """
-    open_bundle(request.source)
+    check_place(request)  # before even a lock is put there
     with leaving_on_interrupt(), locked(request.out):
         folder = place_retry(request, world)
         bundle = Bundle(request.out)
