@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "verify": "Recompute a bundle from itself.",
     "purge": "Forget the answers of a decided run, here and at its judges.",
     "baseline": "Show or fetch a baseline, or promote a run to be one.",
+    "gate": "Try the gates on runs without a change, or find cases that change by themselves.",
     "judge": "Check or calibrate a judge, or export answers for people to judge.",
     "beat": "Find runs on GitHub that nobody finishes, and have them carried on.",
     "schema": "Print a JSON Schema.",

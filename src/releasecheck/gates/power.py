@@ -10,6 +10,7 @@ import numpy as np
 from releasecheck.model.judge import value_range
 from releasecheck.stats import (
     Column,
+    Values,
     clusters_of,
     detectable_drop,
     from_baseline,
@@ -55,6 +56,7 @@ def gate_power(
     alpha: float,
     *,
     trials: int | None = None,
+    widened: float = 1.0,
 ) -> Power | None:
     """What a gate sees over some cases, when the candidate is as noisy as this run.
 
@@ -66,6 +68,7 @@ def gate_power(
         alpha: The level it decides at: 1 - confidence, or a part of it where several gates share that.
         trials: Of the candidate; None is as many as in `table`. With fewer the candidate is noisier, so the
             baseline is looked at as if it had no more either.
+        widened: By how much larger the error of a mean is than that of two such runs.
 
     Returns:
         None for a statistic other than mean, pass_rate and sum, whose noise is not that of a mean; where
@@ -89,8 +92,10 @@ def gate_power(
         col = replace(col, passed=(col.value == 1).astype(np.int8))
     clusters = clusters_of([table.cases[row].cluster for row in rows[kept].tolist()])
     spread = from_baseline(col, clusters, pass_rule=pass_rule, span=_span(subject))
-    if spread is None:
-        return None
+    if spread is None or (widened != 1.0 and not isinstance(spread, Values)):
+        return None  # how a share of flips widens is not known
+    if isinstance(spread, Values):
+        spread = replace(spread, error=spread.error * widened)
     units = kept.size if gate.stat == "sum" else 1
     seen = detectable_drop(rule.decide, rule.max_drop / units, spread, alpha)
     told = resolvable_drop(spread, alpha)

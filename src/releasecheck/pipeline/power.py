@@ -52,6 +52,8 @@ class Asked:
     rejudged: bool
     """Whether the outputs of a baseline with another judge will be judged again."""
     baselines: Mapping[Against, Baseline | None]
+    widened: float = 1.0
+    """By how much noisier the comparison is than that of two runs like the baseline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,7 @@ def plan_sights(
     cases: Sequence[Case],
     baseline: BaselineFiles | None,
     anchor: BaselineFiles | None,
+    widened: float = 1.0,
 ) -> tuple[Sight, ...]:
     """What the gates of a plan can see."""
     return sights(
@@ -141,11 +144,13 @@ def plan_sights(
             judges=plan.judges,
             cases=case_rows(cases),
             quarantine=plan.quarantine,
-            trials=plan.trials,
+            # What is widened is told of the baseline's own trials, however many the next run will have.
+            trials=plan.trials if widened == 1 else 1000,
             confidence=plan.confidence,
             correction=plan.correction,
             rejudged=plan.baseline_rule.rejudge_baseline,
             baselines=_baselines(baseline, anchor),
+            widened=widened,
         )
     )
 
@@ -202,7 +207,9 @@ def _sight(subject: Subject, rule: NoRegression, asked: Asked) -> Sight:
         rows, matched = _compared(subject, baseline, asked)
         level = level_of(rule, asked.gates, asked.confidence, asked.correction)
         table = _clustered(baseline.table, asked.cases, matched)
-        power = gate_power(subject, table, rows, rule, level, trials=asked.trials)
+        power = gate_power(
+            subject, table, rows, rule, level, trials=asked.trials, widened=asked.widened
+        )
         if power is None:
             hopeless = True
             why = (

@@ -20,10 +20,18 @@ LIVE_EVERY_S: Final = 0.1
 class ConsoleProgress(Progress):
     """Writes to a text stream, at most as often as somebody can read."""
 
-    def __init__(self, stream: TextIO, clock: Clock, *, live: bool, quiet: bool = False) -> None:
-        """`live`: the stream is a terminal whose last line may be rewritten."""
+    def __init__(
+        self,
+        stream: TextIO,
+        clock: Clock,
+        *,
+        live: bool,
+        quiet: bool = False,
+        unit: str = "trials",
+    ) -> None:
+        """`live`: the stream is a terminal whose last line may be rewritten; `unit` is what is counted."""
         self._stream, self._clock = stream, clock
-        self._live, self._quiet = live, quiet
+        self._live, self._quiet, self._unit = live, quiet, unit
         self._every = LIVE_EVERY_S if live else PLAIN_EVERY_S
         self._started = self._last = clock.monotonic()
         self._shards: dict[int, tuple[int, int, int]] = {}
@@ -67,7 +75,7 @@ class ConsoleProgress(Progress):
         left = f", {_span((total - done) / rate)} left" if rate > 0 and done < total else ""
         failures = f", {failed} failed" if failed else ""
         shards = f" in {len(self._shards)} shards" if len(self._shards) > 1 else ""
-        return f"{done}/{total} trials{shards}{failures}, {rate:.1f}/s{left}"
+        return f"{done}/{total} {self._unit}{shards}{failures}, {rate:.1f}/s{left}"
 
     def _line(self, text: str) -> None:
         if self._live:

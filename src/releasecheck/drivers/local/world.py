@@ -23,15 +23,17 @@ def tool_name() -> str:
         return "releasecheck/unknown"
 
 
-def local_world(*, quiet: bool = False, policy_root: Path | None = None) -> World:
-    """The world of this process; progress goes to stderr."""
+def local_world(
+    *, quiet: bool = False, policy_root: Path | None = None, unit: str = "trials"
+) -> World:
+    """The world of this process; progress goes to stderr and counts in `unit`."""
     clock = SystemClock()
     live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     return World(
         clock=clock,
         environment=dict(os.environ),
         cwd=Path.cwd(),
-        progress=ConsoleProgress(sys.stderr, clock, live=live, quiet=quiet),
+        progress=ConsoleProgress(sys.stderr, clock, live=live, quiet=quiet, unit=unit),
         tool=tool_name(),
         policy_root=policy_root,
         commit_of=commit_of,
