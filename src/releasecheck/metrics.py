@@ -24,6 +24,7 @@ from releasecheck.stats import (
     aggregate,
     case_passes,
     chosen,
+    clipped,
     clusters_of,
     column,
     judge_specs,
@@ -73,6 +74,8 @@ def measure(table: ScoreTable, plan: Measurable, baseline: Baseline | None) -> t
         there = _Side(baseline.table, specs)
         matched = match_cases(table.cases, baseline.table.cases)
         same |= {j.id for j in plan.judges if baseline.judge_digests.get(j.id) == j.digest}
+        # What two judges scored, the one of then and the one of now, has no mean.
+        same -= {judge for judge, anew in baseline.rejudged.items() if anew.mixed}
     return tuple(
         _metric(wanted, here, there if wanted[0] in same else None, matched, plan)
         for wanted in _wanted(table, plan, specs)
@@ -263,8 +266,7 @@ def _delta_interval(
         return None
     means = _case_means(pairs.now), _case_means(pairs.before)
     yes_no = _yes_no(metric, pairs.now, means[0]) and _yes_no(metric, pairs.before, means[1])
-    with np.errstate(over="ignore"):
-        differences = means[0] - means[1]
+    differences = clipped(means[0]) - clipped(means[1])
     return paired_interval(differences, pairs.clusters, confidence, yes_no=yes_no)
 
 

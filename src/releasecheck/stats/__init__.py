@@ -5,7 +5,7 @@ the shortest decimal of each stored number, so that a comparison at a threshold 
 only intervals are floating-point.
 """
 
-from releasecheck.stats.clusters import chosen, cluster_sums, clusters_of, robust_error
+from releasecheck.stats.clusters import chosen, clipped, cluster_sums, clusters_of, robust_error
 from releasecheck.stats.columns import (
     QUANTILES,
     UNREPORTED,
@@ -61,6 +61,7 @@ __all__ = [
     "aggregate_cases",
     "case_passes",
     "chosen",
+    "clipped",
     "cluster_sums",
     "clusters_of",
     "column",
