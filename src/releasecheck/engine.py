@@ -41,7 +41,9 @@ if TYPE_CHECKING:
     from releasecheck.ports import Clock, Judge, Judged, LedgerWriter, Progress, Target
     from releasecheck.redact import Redactor
 
-StopReason: TypeAlias = Literal["interrupted", "time_budget", "cost_budget", "target_unusable"]
+StopReason: TypeAlias = Literal[
+    "interrupted", "time_budget", "cost_budget", "target_unusable", "decided"
+]
 HOPELESS: Final = 10
 """The same failure that retrying cannot mend, this many times in a row, ends the shard early."""
 
@@ -151,6 +153,8 @@ class Shard:
     """Of the scores; a judge that is asked again in a later one is asked something new."""
     rejudge: Iterator[ToRejudge] | None = None
     """Outputs of earlier runs, judged once this run's own trials are done."""
+    decided: Callable[[], bool] = lambda: False
+    """Whether the run need not go on; asked between batches."""
     drained: Callable[[], None] = lambda: None
     """Called when the last trial was taken: workers fall idle from here on. May be called again."""
 
@@ -277,6 +281,8 @@ class _Run:
 
     def _limit_reached(self) -> StopReason | None:
         limits = self.shard.limits
+        if self.shard.decided():
+            return "decided"
         if limits.until is not None and self.shard.clock.monotonic() >= limits.until:
             return "time_budget"
         if limits.cost_usd is not None and self.shard.spent.cost_usd >= limits.cost_usd:
@@ -462,7 +468,9 @@ class _Run:
         for shown in self.shard.sentinels:
             if shown.judge in self.shard.bulk:
                 continue
-            if self.shard.stop.reason is not None:
+            reason = self.shard.stop.reason
+            # A run that ends by what was judged so far needs to know that its judges can be believed.
+            if reason is not None and not (reason == "decided" and self._batch >= 0):
                 return
             judged = await self.shard.judges[shown.judge].judge(self._sentinel_ask(shown))
             self._record_sentinel(shown, judged)

@@ -28,12 +28,12 @@ from releasecheck.model.table import (
     SentinelSeen,
 )
 from releasecheck.pipeline.baselines import open_compared
+from releasecheck.pipeline.judged_anew import bridge_mendable, bridged_to
 from releasecheck.ports import LedgerWriter
 from releasecheck.scorecard.numbers import count
-from releasecheck.stats import names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from releasecheck.gates.certain import Certain
     from releasecheck.model.judge import Judge as JudgeSpec
@@ -56,14 +56,19 @@ def unasked(table: ScoreTable) -> int:
 
 def decided_early(plan: Plan, table: ScoreTable, compared: Compared) -> tuple[Certain, ...]:
     """The gates that ended a run before every case was asked; none where it has to go on, or went to its end."""
-    if not plan.stop_when_decided or not unasked(table):
+    if not _lacks(plan, table):
         return ()
-    return Foresight(plan, table.cases, compared).blocks(table)
+    return Foresight(plan, table.cases, bridged_to(plan, table, compared)).blocks(table)
+
+
+def _lacks(plan: Plan, table: ScoreTable) -> bool:
+    """Whether a run that may end early has not come to its end."""
+    return plan.stop_when_decided and (unasked(table) > 0 or bridge_mendable(table) > 0)
 
 
 def decided_in(folder: PlanFolder, recorded: Recorded) -> tuple[Certain, ...]:
     """The same of records under a plan, read only as far as the plan asks for it."""
-    if not folder.plan.stop_when_decided or not unasked(recorded.merged.table):
+    if not _lacks(folder.plan, recorded.merged.table):
         return ()
     return decided_early(folder.plan, recorded.merged.table, open_compared(folder))
 
@@ -85,12 +90,14 @@ def blocking(gates: Sequence[GateResult], certain: Sequence[Certain]) -> tuple[G
     )
 
 
-def early_notice(table: ScoreTable, certain: Sequence[Certain]) -> str:
+def early_notices(table: ScoreTable, certain: Sequence[Certain]) -> Iterator[str]:
     """What a reviewer must know of a run that ended so."""
+    if not certain:
+        return
     left = (table.mendable | (table.target == NO_OUTPUT)[..., None]).any(axis=(1, 2))
     cases = int(np.count_nonzero(left))
     were = "was" if cases == 1 else "were"
-    return (
+    yield (
         f"decided early: {cases} of {count(len(table.cases), 'case')} {were} not asked to the end, since "
         f"{_surely(certain)} whatever they bring (stop_when_decided); such a run is never promoted"
     )
@@ -102,7 +109,7 @@ def early_words(certain: Sequence[Certain]) -> str:
 
 
 def _surely(certain: Sequence[Certain]) -> str:
-    gates = names([one.gate for one in certain])
+    gates = ", ".join(one.gate for one in certain)
     return f"gate {gates} blocks" if len(certain) == 1 else f"gates {gates} block"
 
 
@@ -119,7 +126,8 @@ class Watch:
         self._specs = {judge.id: judge.spec for judge in plan.judges}
         self._judges = {judge.id: at for at, judge in enumerate(plan.judges)}
         self._cases = {case.id: at for at, case in enumerate(cases)}
-        self._foresight = Foresight(plan, cases, open_compared(folder))
+        compared = bridged_to(plan, table, open_compared(folder))
+        self._foresight = Foresight(plan, cases, compared)
         self._sentinels = {(s.judge, s.sentinel, s.shard): s for s in table.sentinels}
         self._table = replace(
             table,
@@ -163,8 +171,10 @@ class Watch:
 
     def _saw_output(self, record: OutputRecord) -> None:
         table, at = self._table, (self._cases[record.case], record.trial)
-        self._news |= self._foresight.measures_calls
         failed = record.failure
+        self._news |= self._foresight.measures_calls or (
+            failed is not None and not failed.retryable
+        )
         table.target[at] = ANSWERED if failed is None else TARGET_FAILED
         usage = record.usage
         table.latency_ms[at] = _number(record.latency_ms)

@@ -22,6 +22,7 @@ from releasecheck.pipeline.bridging import (
     scores_open,
     to_rejudge,
 )
+from releasecheck.pipeline.early import WatchedLedger, decided_in, watch_for
 from releasecheck.pipeline.folders import LEDGER_FILE, ledger_files
 from releasecheck.pipeline.forgetting import forget_outputs
 from releasecheck.pipeline.owing import owed_by
@@ -34,10 +35,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
+    from releasecheck.gates.certain import Certain
     from releasecheck.model.judge import Judge as JudgeSpec
     from releasecheck.model.judge import Sentinel
     from releasecheck.model.plan import Plan
     from releasecheck.model.table import Flags, Indices
+    from releasecheck.pipeline.early import Watch
     from releasecheck.pipeline.folders import PlanFolder
     from releasecheck.pipeline.remaining import JudgesAsked, Recorded
     from releasecheck.pipeline.tools import Tools
@@ -84,6 +87,7 @@ async def execute_shard(
     until: float | None = None,
     spent: Spent | None = None,
     cost_usd: float | None = None,
+    watch: Watch | None = None,
     drained: Callable[[], None] = lambda: None,
     while_quick: Callable[[], AbstractContextManager[None]] | None = nullcontext,
 ) -> ShardDone:
@@ -98,6 +102,8 @@ async def execute_shard(
         until: monotonic time after which no further batch starts.
         spent: what the run has cost so far, shared by the shards of a process; None counts this shard's.
         cost_usd: what it may cost.
+        watch: who sees whether the run need not go on, shared by the shards of a process; None watches this
+            shard alone, where the plan asks for it.
         drained: called when its last trial was taken and its workers fall idle.
         while_quick: entered around the one question to judges that answer later, before the shard ends; it can
             be broken off at once. None asks nothing.
@@ -129,6 +135,8 @@ async def execute_shard(
         header_of(plan, world, request.index, attempt, request.approved_by, tools.code),
         world.clock,
     )
+    if watch is None and request.judges != "none":
+        watch = watch_for(folder, recorded)
     shard = Shard(
         run_id=plan.run_id,
         index=request.index,
@@ -137,7 +145,7 @@ async def execute_shard(
         total=total,
         target=tools.target,
         judges=tools.judges,
-        ledger=writer,
+        ledger=writer if watch is None else WatchedLedger(writer, watch, request.index),
         clock=world.clock,
         redactor=tools.redactor,
         progress=world.progress,
@@ -148,6 +156,7 @@ async def execute_shard(
         sentinels=sentinels,
         rejudge=to_rejudge(folder, recorded, folder.cases(request.index), request.judges),
         bulk=frozenset(n for n, judge in tools.judges.items() if isinstance(judge, BulkJudge)),
+        decided=(lambda: False) if watch is None else watch.decided,
         drained=drained,
     )
 
@@ -229,11 +238,14 @@ class StillOpen(NamedTuple):
     """Pairs, sentinels and outputs of earlier runs without a record, or with a retryable failure: what a re-run has to do."""
     pending: int
     """Scores that judges owe: `finish` waits for them, no re-run of the shard has to."""
+    certain: tuple[Certain, ...] = ()
+    """Gates that block whatever is left, where the plan has such a run end: nothing is left to do then."""
 
 
 def still_open(folder: PlanFolder, request: ShardRequest) -> StillOpen:
     """What is left of a shard, by its files."""
     recorded = merge_files(folder, _earlier_files(request))
+    certain = decided_in(folder, recorded) if request.judges != "none" else ()
     sentinels = unshown(folder.plan, recorded, request.index, request.judges, fresh=False)
     own = _own_cases(folder, request.index)
     pending = int(np.count_nonzero(recorded.merged.table.state[own] == PENDING))
@@ -241,7 +253,15 @@ def still_open(folder: PlanFolder, request: ShardRequest) -> StillOpen:
     bridged = scores_open(recorded, own)
     if request.judges != "none":
         undone += bridged.undone
-    return StillOpen(undone, pending + bridged.pending)
+    return StillOpen(0 if certain else undone, pending + bridged.pending, certain)
+
+
+def decided_before(folder: PlanFolder, request: ShardRequest) -> StillOpen | None:
+    """What is left of a shard that need not be begun, since its records decide the run; else None."""
+    if not folder.plan.stop_when_decided:
+        return None
+    left = still_open(folder, request)
+    return left if left.certain else None
 
 
 def _of_shard(path: Path, index: int) -> Sequence[str] | None:

@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING
 
 from releasecheck.drivers.local.memory import few_collections
 from releasecheck.drivers.local.signals import stopping_on_signals
+from releasecheck.engine import Tally
 from releasecheck.errors import UsageError
-from releasecheck.pipeline.execute import ShardDone, ShardRequest, execute_shard, still_open
+from releasecheck.pipeline.early import early_words
+from releasecheck.pipeline.execute import (
+    ShardDone,
+    ShardRequest,
+    decided_before,
+    execute_shard,
+    still_open,
+)
 from releasecheck.pipeline.folders import open_plan
 from releasecheck.pipeline.holding import shard_locked
 from releasecheck.pipeline.preflight import check_approval, preflight
@@ -62,6 +70,9 @@ async def run_one_shard(
         stopping_on_signals(world.stop, task, world.progress),
     ):
         request = take_outputs(folder, request, world)
+        if (before := decided_before(folder, request)) is not None:
+            world.progress.note(early_words(before.certain))
+            return ShardDone(request.index, None, None, Tally(), 0, "decided"), before
         try:
             async with open_tools(
                 folder, world, request.judges, shard=request.index, logs=request.results
@@ -81,4 +92,7 @@ async def run_one_shard(
                 raise
             task.uncancel()
             raise KeyboardInterrupt from None
-    return done, still_open(folder, request)
+    left = still_open(folder, request)
+    if left.certain:
+        world.progress.note(early_words(left.certain))
+    return done, left
