@@ -454,9 +454,7 @@ class _Run:
         assert isinstance(found, BulkJudge)  # noqa: S101 - `Shard.bulk` names no other
         return found
 
-    async def submit(
-        self, judge: str, asks: Sequence[tuple[JudgeAsk, Trial | ToRejudge]]
-    ) -> None:
+    async def submit(self, judge: str, asks: Sequence[tuple[JudgeAsk, Trial | ToRejudge]]) -> None:
         """One request of a judge that takes many, each answer recorded."""
         answers = await self.bulk_judge(judge).submit([ask for ask, _ in asks])
         for (ask, trial), judged in zip(asks, answers, strict=True):

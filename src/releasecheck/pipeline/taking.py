@@ -47,7 +47,9 @@ MOST_BYTES: Final = 512 << 20
 MOST_ATTEMPTS: Final = 1000
 LONGEST_TRACE_ID: Final = 512
 _CODE: Final = re.compile(r"[a-z0-9_]{1,64}")
-_STOPPED: Final = {None, "time_budget", "cost_budget", "interrupted", "target_unusable"}
+_STOPPED: Final = {
+    None, "time_budget", "cost_budget", "interrupted", "target_unusable", "decided",
+}  # fmt: skip
 
 
 def take_outputs(folder: PlanFolder, request: ShardRequest, world: World) -> ShardRequest:
