@@ -87,6 +87,10 @@ class JudgeServer:
         self.contract = contract
         self.omits: Collection[str] = ()
         """Cases whose tickets are left out of every answer."""
+        self.withheld: Collection[str] = ()
+        """Tickets that are left out of every answer."""
+        self.ticket: Callable[[Mapping[str, Any]], str] | None = None
+        """What is asked to its ticket; None: one of its own for each idempotency key."""
         self.twice: Mapping[str, Any] = {}
         """Cases whose ticket stands in the answer twice, with the second `Score`."""
         self.invents: Mapping[str, Any] = {}
@@ -173,6 +177,8 @@ class JudgeServer:
             if self.after == 0 and not self.after_s:
                 return answer({"score": self.score(asked)})
             ticket = "t-" + hashlib.sha256(key.encode()).hexdigest()[:16]
+            if self.ticket is not None:
+                ticket = self.ticket(asked)
             self._tickets.setdefault(ticket, asked)
             self._asked_at.setdefault(ticket, time.monotonic())
         return answer({"state": "pending", "ticket": ticket}, 202)
@@ -197,7 +203,7 @@ class JudgeServer:
         if asked is None:
             return [(ticket, {"state": "failed", "reason": "no such ticket"})]
         case = asked["case"]["id"]
-        if case in self.omits:
+        if case in self.omits or ticket in self.withheld:
             return []
         self._questions[ticket] += 1
         early = time.monotonic() - self._asked_at[ticket] < self.after_s

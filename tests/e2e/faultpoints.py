@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from releasecheck.drivers.local.clock import SystemClock
 from releasecheck.ledger.jsonl import JsonlWriter
-from releasecheck.model.record import LateRecord, SentinelRecord
+from releasecheck.model.record import BridgeRecord, LateRecord, SentinelRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,6 +97,8 @@ def _name(record: Any) -> str:
     judge = getattr(record, "judge", "")
     if hasattr(record, "case"):
         kind = "late " if isinstance(record, LateRecord) else ""
+        if isinstance(record, BridgeRecord):
+            kind = f"{record.side} "
         return f"{kind}{record.case}#{record.trial} {judge}".rstrip()
     if isinstance(record, SentinelRecord):
         return f"sentinel {record.sentinel} {judge}"

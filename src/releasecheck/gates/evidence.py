@@ -156,7 +156,8 @@ def shared(
     asked[_known(partners)] = True
     gap = _gap(subject, whole.take(np.flatnonzero(asked)))
     if gap is not None:
-        return Refusal("blocked_missing", f"its {side} is incomplete: {gap}")
+        what = f"its {side}{anew_words(baseline, metric)} is incomplete: {gap}"
+        return Refusal("blocked_missing", what + _unstored(baseline, metric, side))
     if subject.judge is not None:
         then = baseline.judge_digests.get(metric)
         if then != subject.judge.digest:
@@ -176,6 +177,23 @@ def shared(
     # a score that is taken away must not leave less to overlap with.
     scored = own & (whole.has_value | (whole.expected.any(axis=1) & ~asked))
     return _overlapping(subject, candidate, table, plan, whole, scored, matched)
+
+
+def anew_words(baseline: Baseline, metric: str) -> str:
+    """What to say of a run whose stored outputs this run's judge scored; nothing of any other."""
+    return ", judged anew," if metric in baseline.rejudged else ""
+
+
+def _unstored(baseline: Baseline, metric: str, side: Against) -> str:
+    """Why a run that was to be judged anew never can be, where that is so, and what to do."""
+    anew = baseline.rejudged.get(metric)
+    if anew is None or anew.unstored == 0:
+        return ""
+    outputs = f"{anew.unstored} output{'' if anew.unstored == 1 else 's'}"
+    return (
+        f"; {outputs} of the {side} were not stored, and no other judge can read them: promote a run with "
+        "`store_outputs: full`, or one that this judge scored"
+    )
 
 
 def _known(partners: Indices) -> Indices:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from releasecheck.gates import evidence, regression, rules
@@ -97,6 +98,8 @@ def _answer(
         found = regression.compare(subject, gate.no_regression, pair, table.cases, level)
         if isinstance(found, Refusal) or baseline is None:
             return found
+        if gate.metric in baseline.rejudged:
+            found = replace(found, notes=f"{found.notes}; {subject.against} judged anew")
         blind = _blind(subject, gate.no_regression, baseline, matched[pair.rows], level)
         return found if blind is None else blind
     if gate.require is not None:

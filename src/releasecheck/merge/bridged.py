@@ -132,9 +132,7 @@ def _side(
     )
 
 
-def _read(
-    own: Rows, best: Numbers, unsure: npt.NDArray[np.bool_]
-) -> tuple[Codes, Floats, Flags]:
+def _read(own: Rows, best: Numbers, unsure: npt.NDArray[np.bool_]) -> tuple[Codes, Floats, Flags]:
     """State, value, and whether something is left to do, of each (cell, judge)."""
     state = take(np.asarray(own.state, dtype=np.int8), best, MISSING)
     value = take(np.asarray(own.value, dtype=np.float64), best, np.nan)
@@ -145,9 +143,7 @@ def _read(
     return state, value, (best < 0) | (state == PENDING) | retryable
 
 
-def _given_up(
-    best: Numbers, state: Codes, flags: npt.NDArray[np.int8], flag: int
-) -> int:
+def _given_up(best: Numbers, state: Codes, flags: npt.NDArray[np.int8], flag: int) -> int:
     gone = best[(best >= 0) & (state == MISSING)]
     return int(np.count_nonzero(flags[gone] & flag))
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from releasecheck.model.bridge import Side
     from releasecheck.model.case import Case
     from releasecheck.model.plan import BaselinePin, Plan, PlannedJudge
-    from releasecheck.model.table import Codes, Flags, Indices
+    from releasecheck.model.table import Codes, Indices
     from releasecheck.pipeline.folders import PlanFolder
     from releasecheck.pipeline.remaining import JudgesAsked, Recorded
 
@@ -161,7 +161,8 @@ class _Lines:
             return
         found = digest_bytes("\n".join(self.digests).encode())
         if found != vouched:
-            raise DigestMismatch(f"{self.path}: its outputs", found=found, expected=str(vouched))
+            what = f"{self.path}: its outputs"
+            raise DigestMismatch(what, found=found, expected=str(vouched))
 
     def earlier(
         self, side: Side, run_id: str, judges: tuple[str, ...], rows: Sequence[CaseRow]

@@ -40,6 +40,15 @@ from releasecheck.model.table import (
 )
 from releasecheck.pipeline.comparability import baseline_used
 from releasecheck.pipeline.models import mixtures, models_seen
+from releasecheck.pipeline.judged_anew import (
+    bridge_mendable,
+    bridge_notices,
+    bridge_pending,
+    bridge_usage,
+    bridged_to,
+    why_given_up,
+    with_rejudged,
+)
 from releasecheck.pipeline.noticing import (
     exception_notices,
     lineage_notices,
@@ -84,9 +93,9 @@ class Finality:
 def finality(table: ScoreTable, *, close: bool, expired: bool) -> Finality:
     """A run is over when nothing is mendable, when it expired, or when somebody closes it."""
     mendable = int(np.count_nonzero(table.mendable))
-    mendable += sum(one.mendable for one in table.sentinels)
+    mendable += sum(one.mendable for one in table.sentinels) + bridge_mendable(table)
     pending = int(np.count_nonzero(table.state == PENDING))
-    pending += sum(one.state == PENDING for one in table.sentinels)
+    pending += sum(one.state == PENDING for one in table.sentinels) + bridge_pending(table)
     status: Status = "running"
     if not mendable or close:
         status = "completed"
@@ -99,8 +108,10 @@ def decide_run(
     plan: Plan, merged: Merged, compared: Compared, over: Finality, *, now: str
 ) -> Scorecard:
     """The scorecard of what is recorded."""
-    table, baseline = merged.table, compared.baseline
-    gates = decide(table, plan, baseline, compared.anchor)
+    table = merged.table
+    anew = bridged_to(plan, table, compared)
+    baseline = anew.baseline
+    gates = decide(table, plan, baseline, anew.anchor)
     owing = not over.final and over.pending > 0
     waiting = waiting_for(plan, merged, now) if owing else ()
     outcome = None if owing else _verdict(gates, plan, over)
@@ -124,8 +135,12 @@ def decide_run(
         flips=dict(sorted(flips(table, plan, baseline).items())),
         waiting=waiting,
         sentinels=sentinel_results(table, plan),
-        baseline=baseline_used(plan, table, baseline, merged.models),
-        anchor=baseline_used(plan, table, compared.anchor, merged.models),
+        baseline=with_rejudged(
+            baseline_used(plan, table, compared.baseline, merged.models), baseline
+        ),
+        anchor=with_rejudged(
+            baseline_used(plan, table, compared.anchor, merged.models), anew.anchor
+        ),
         waivers=plan.waivers,
         quarantine=plan.quarantine,
         shards=_shards(plan, merged),
@@ -206,6 +221,9 @@ def _why_waiting(table: ScoreTable, waiting: Sequence[Waiting]) -> Iterator[str]
     what = count(pending, "score")
     if sentinels:
         what += f" and {count(sentinels, 'sentinel')}"
+    earlier = bridge_pending(table)
+    if earlier:
+        what += f", and {count(earlier, 'score')} of outputs of earlier runs"
     yield f"waiting: {what} still to come"
     yield from map(owing, waiting)
 
@@ -213,6 +231,7 @@ def _why_waiting(table: ScoreTable, waiting: Sequence[Waiting]) -> Iterator[str]
 def _why_given_up(merged: Merged) -> Iterator[str]:
     for (judge, reason), number in merged.given_up.items():
         yield f"{judge}: {count(number, 'score')} {GIVEN_UP[reason]} ({reason})"
+    yield from why_given_up(merged.table)
 
 
 def _reasons(
@@ -289,6 +308,9 @@ def waiting_for(plan: Plan, merged: Merged, now: str) -> tuple[Waiting, ...]:
         if one.state == PENDING and one.ticket is not None:
             tickets.setdefault(one.judge, set()).add(one.ticket)
             pending[one.judge] += 1
+    for open_ in (each for seen in table.bridged for each in seen.open):
+        tickets.setdefault(open_.judge, set()).add(open_.ticket)
+        pending[open_.judge] += 1
     found = []
     for judge in plan.judges:
         if judge.id not in tickets:
@@ -327,11 +349,18 @@ def _costs(merged: Merged) -> Costs:
     answered = table.target != NO_OUTPUT
     return Costs(
         target_usd=_sum(table.cost_usd),
-        judges_usd=_sum(merged.judge_usage[..., 0]),
+        judges_usd=_sum(_of_judges(merged, 0)),
         target_tokens=_whole(_sum(table.tokens)),
-        judges_tokens=_whole(_sum(merged.judge_usage[..., 1])),
+        judges_tokens=_whole(_sum(_of_judges(merged, 1))),
         unknown=int(np.count_nonzero(answered & np.isnan(table.cost_usd))),
         outputs_lost=merged.outputs_lost,
+    )
+
+
+def _of_judges(merged: Merged, which: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    """Costs (0) or tokens (1) of every score that counts, those of earlier runs' outputs too."""
+    return np.concatenate(
+        [merged.judge_usage[..., which].ravel(), *bridge_usage(merged.table, which)]
     )
 
 
@@ -394,6 +423,7 @@ def _notices(plan: Plan, merged: Merged) -> tuple[str, ...]:
     found += policy_notices(plan)
     found += exception_notices(plan)
     found += plan.lapsed
+    found += bridge_notices(merged.table)
     if plan.git is not None and plan.git.dirty:
         found.append("the working tree had uncommitted changes when the plan was made")
     if merged.conflicts:

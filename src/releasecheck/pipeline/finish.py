@@ -12,6 +12,7 @@ from releasecheck.errors import DigestMismatch, NotResumable, Untrusted
 from releasecheck.ledger.jsonl import JsonlWriter, finish_file_name, stable_file_digest
 from releasecheck.pipeline.asking import no_wait
 from releasecheck.pipeline.baselines import open_compared
+from releasecheck.pipeline.bridging import to_rejudge
 from releasecheck.pipeline.bundle import (
     Finish,
     complete_badge,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from releasecheck.model.scorecard import Scorecard
     from releasecheck.pipeline.asking import Wait
     from releasecheck.pipeline.folders import PlanFolder
+    from releasecheck.pipeline.remaining import JudgesAsked
     from releasecheck.pipeline.world import World
     from releasecheck.settle import Closing
 
@@ -55,7 +57,7 @@ class FinishRequest:
     close: bool = False
     """Decide now, for good, on what is there (`--final`)."""
     repair: int = 0
-    """Ask at most this many missing (case, trial)s inline."""
+    """Ask at most this many missing (case, trial)s inline, those of earlier runs after this run's own."""
     approved_by: str | None = None
     provenance: Literal["local", "ci"] = "local"
     ask: bool = True
@@ -245,14 +247,17 @@ async def _repair(
     preflight(plan, find_roots(folder, world), world.environment)
     check_approval(plan, request.approved_by)
     todo = list(remaining(folder, recorded, folder.in_plan_order(), "all", at_most=request.repair))
-    if not todo:
+    left = request.repair - len(todo)
+    anew = list(to_rejudge(folder, recorded, folder.in_plan_order(), "all", at_most=left))
+    if not todo and not anew:
         return recorded
     bundle = Bundle(request.out)
     # All that is recorded goes in first, so that a kill from here on leaves a bundle to resume.
     recorded = gather(folder, recorded, bundle)
     attempt = next_attempt(recorded, plan.revision)
     path = bundle.results / finish_file_name(attempt)
-    async with open_tools(folder, world, "all", shard=None, logs=bundle.results) as tools:
+    asked: JudgesAsked = "all" if todo else "only"
+    async with open_tools(folder, world, asked, shard=None, logs=bundle.results) as tools:
         writer = JsonlWriter(
             path,
             header_of(plan, world, None, attempt, request.approved_by, tools.code),
@@ -263,7 +268,8 @@ async def _repair(
             index=-1,
             attempt=attempt,
             trials=iter(todo),
-            total=len(todo),
+            total=len(todo) + len(anew),
+            rejudge=iter(anew),
             target=tools.target,
             judges=tools.judges,
             ledger=writer,

@@ -12,6 +12,7 @@ from releasecheck.model.table import FAILED, PENDING
 from releasecheck.pipeline.decide import finality, waiting_for
 from releasecheck.pipeline.finish import is_expired
 from releasecheck.pipeline.folders import decided_revision, ledger_files, open_bundle
+from releasecheck.pipeline.judged_anew import bridge_missing
 from releasecheck.pipeline.remaining import merge_files
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ def status(out: Path, world: World) -> RunStatus:
         finalized_at=finalized_at if isinstance(finalized_at, str) else None,
         missing=(
             *(entry.message for entry in incomplete(table, folder.plan)),
+            *bridge_missing(table),
             *(() if finalized_at is None else _unproven(table, folder.plan)),
         ),
         waiting=tuple(

@@ -17,6 +17,7 @@ from releasecheck.drivers.local.waiting import waiting_in
 from releasecheck.engine import Spent
 from releasecheck.errors import Interrupted, NotResumable, ReleaseCheckError
 from releasecheck.pipeline.asking import no_wait
+from releasecheck.pipeline.bridging import count_to_rejudge
 from releasecheck.pipeline.execute import ShardDone, ShardRequest, cost_so_far, execute_shard
 from releasecheck.pipeline.failing import failure_recorded
 from releasecheck.pipeline.finish import Driving, FinishRequest, finish, is_expired
@@ -252,7 +253,8 @@ async def run_shards(
         recorded = merge_files(folder, ledger_files([bundle.results]))
         spent = Spent(cost_so_far(recorded, np.arange(plan.cases)))
         asked: JudgesAsked = "all" if plan.retry_of is None else asked_for(recorded)
-        world.progress.begin(int(np.count_nonzero(open_trials(recorded, asked))))
+        todo = int(np.count_nonzero(open_trials(recorded, asked)))
+        world.progress.begin(todo + count_to_rejudge(recorded, np.arange(plan.cases), asked))
         tools = await stack.enter_async_context(
             open_tools(folder, world, asked, shard=None, logs=bundle.results)
         )
