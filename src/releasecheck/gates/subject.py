@@ -139,6 +139,8 @@ class Subject:
     def quarantined(self, cases: Sequence[CaseRow]) -> Flags:
         """Which cases are left out, of its own or not."""
         aside = self.quarantine
+        if not aside:
+            return np.zeros(len(cases), dtype=np.bool_)
         return np.array([row.id in aside for row in cases], dtype=np.bool_)
 
     def applies_to_any(self, cases: Iterable[CaseRow]) -> bool:

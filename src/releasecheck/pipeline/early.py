@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from releasecheck.pipeline.folders import PlanFolder
     from releasecheck.pipeline.remaining import Recorded
 
-LOOKS: Final = 40
+LOOKS: Final = 25
 """How often a run is looked at, at most: a look costs milliseconds, and more in a large run."""
 
 
@@ -205,7 +205,8 @@ class Watch:
             passes = value_passes(spec, value)
             table.passed[at] = -1 if passes is None else int(passes)
             self._news |= passes is False or not _at_its_best(spec, value)
-            self._owe_sentinels(spec, shard)
+            if spec.sentinels:
+                self._owe_sentinels(spec, shard)
 
     def _owe_sentinels(self, spec: JudgeSpec, shard: int) -> None:
         for name in sentinel_ids(spec):
