@@ -39,7 +39,7 @@ from releasecheck.model.table import (
     SCORED,
 )
 from releasecheck.pipeline.comparability import baseline_used
-from releasecheck.pipeline.models import mixtures, models_seen
+from releasecheck.pipeline.early import blocking, decided_early, early_notices
 from releasecheck.pipeline.judged_anew import (
     bridge_mendable,
     bridge_notices,
@@ -49,6 +49,7 @@ from releasecheck.pipeline.judged_anew import (
     why_given_up,
     with_rejudged,
 )
+from releasecheck.pipeline.models import mixtures, models_seen
 from releasecheck.pipeline.noticing import (
     exception_notices,
     lineage_notices,
@@ -90,14 +91,17 @@ class Finality:
         return self.status != "running"
 
 
-def finality(table: ScoreTable, *, close: bool, expired: bool) -> Finality:
-    """A run is over when nothing is mendable, when it expired, or when somebody closes it."""
+def finality(table: ScoreTable, *, close: bool, expired: bool, decided: bool = False) -> Finality:
+    """A run is over when nothing is mendable, when it expired, or when somebody closes it.
+
+    So it is when it was `decided` early: what is left to mend could not change the decision.
+    """
     mendable = int(np.count_nonzero(table.mendable))
     mendable += sum(one.mendable for one in table.sentinels) + bridge_mendable(table)
     pending = int(np.count_nonzero(table.state == PENDING))
     pending += sum(one.state == PENDING for one in table.sentinels) + bridge_pending(table)
     status: Status = "running"
-    if not mendable or close:
+    if not mendable or close or (decided and not pending):
         status = "completed"
     elif expired:
         status = "expired"
@@ -112,6 +116,8 @@ def decide_run(
     anew = bridged_to(plan, table, compared)
     baseline = anew.baseline
     gates = decide(table, plan, baseline, anew.anchor)
+    certain = decided_early(plan, table, compared) if over.final and not over.pending else ()
+    gates = blocking(gates, certain)
     owing = not over.final and over.pending > 0
     waiting = waiting_for(plan, merged, now) if owing else ()
     outcome = None if owing else _verdict(gates, plan, over)
@@ -143,6 +149,7 @@ def decide_run(
         ),
         waivers=plan.waivers,
         quarantine=plan.quarantine,
+        decided_early=bool(certain),
         shards=_shards(plan, merged),
         conflicts=merged.conflicts,
         costs=_costs(merged),
@@ -150,7 +157,7 @@ def decide_run(
         code_changed=_code_changed(plan, merged),
         policy=plan.policy,
         adopted=plan.adopted,
-        notices=_notices(plan, merged),
+        notices=(*early_notices(table, certain), *_notices(plan, merged)),
         retry_of=plan.retry_of,
         revision=plan.revision,
         created_at=now,
@@ -274,6 +281,7 @@ _STOPPED = {
     "cost_budget": "budget_exceeded: the cost budget was spent before every case was asked",
     "time_budget": "budget_exceeded: the time budget ended before every case was asked",
     "interrupted": "interrupted before every case was asked",
+    "decided": "decided early: no case that is left could have saved the run from blocking",
     "target_unusable": "the target refused every call in the same way, so the rest was not asked",
 }
 

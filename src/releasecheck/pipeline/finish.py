@@ -21,6 +21,7 @@ from releasecheck.pipeline.bundle import (
     write_bundle,
 )
 from releasecheck.pipeline.decide import decide_run, finality
+from releasecheck.pipeline.early import decided_early, decided_in
 from releasecheck.pipeline.files import file_digest, write_whole
 from releasecheck.pipeline.finish_file import next_attempt
 from releasecheck.pipeline.folders import Bundle, ledger_files, open_plan
@@ -124,13 +125,14 @@ async def finish(
     recorded = merge_files(folder, _once(paths))
     if (settled := _already_final(bundle, folder, recorded)) is not None:
         return settled
-    if request.repair and not folder.earlier:  # no revision calls the target
+    # No revision calls the target, and what is decided needs no more answers.
+    if request.repair and not folder.earlier and not decided_in(folder, recorded):
         with driving.while_asking():
             recorded = await _repair(folder, recorded, request, world)
     if request.ask and owes(recorded):
         # All that is recorded goes in first, so that a kill from here on leaves a bundle to resume.
         recorded = gather(folder, recorded, bundle)
-        closing = _closing(request, folder, world)
+        closing = _closing(request, folder, recorded, world)
         with driving.while_settling():
             recorded = await settle(
                 folder, recorded, bundle.results, world, driving.wait, closing, driving.until
@@ -143,8 +145,14 @@ def conclude(
 ) -> FinishResult:
     """Decide on merged records and write the bundle."""
     plan, now = folder.plan, world.clock.now()
-    over = finality(recorded.merged.table, close=request.close, expired=is_expired(folder, now))
-    scorecard = decide_run(plan, recorded.merged, open_compared(folder), over, now=now)
+    table, compared = recorded.merged.table, open_compared(folder)
+    over = finality(
+        table,
+        close=request.close,
+        expired=is_expired(folder, now),
+        decided=bool(decided_early(plan, table, compared)),
+    )
+    scorecard = decide_run(plan, recorded.merged, compared, over, now=now)
     bundle = Bundle(request.out)
     recorded = gather(folder, recorded, bundle)
     if plan.store_outputs != "full":
@@ -169,8 +177,11 @@ def conclude(
     return Done(scorecard, over.final)
 
 
-def _closing(request: FinishRequest, folder: PlanFolder, world: World) -> Closing | None:
-    if request.close:
+def _closing(
+    request: FinishRequest, folder: PlanFolder, recorded: Recorded, world: World
+) -> Closing | None:
+    # A run that need not go on waits for nobody either.
+    if request.close or decided_in(folder, recorded):
         return "cancelled"
     return "interrupted" if is_expired(folder, world.clock.now()) else None
 

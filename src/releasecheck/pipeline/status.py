@@ -10,6 +10,7 @@ import numpy as np
 from releasecheck.gates import incomplete, unproven
 from releasecheck.model.table import FAILED, PENDING
 from releasecheck.pipeline.decide import finality, waiting_for
+from releasecheck.pipeline.early import decided_in
 from releasecheck.pipeline.finish import is_expired
 from releasecheck.pipeline.folders import decided_revision, ledger_files, open_bundle
 from releasecheck.pipeline.judged_anew import bridge_missing
@@ -66,7 +67,8 @@ def status(out: Path, world: World) -> RunStatus:
     """
     bundle, folder = open_bundle(out)
     paths = ledger_files([bundle.results]) if bundle.results.is_dir() else []
-    merged = merge_files(folder, paths).merged
+    recorded = merge_files(folder, paths)
+    merged = recorded.merged
     table = merged.table
     manifest = bundle.manifest() or {}
     if decided_revision(manifest) != folder.plan.revision:
@@ -78,7 +80,8 @@ def status(out: Path, world: World) -> RunStatus:
     pending = int(np.count_nonzero(table.state == PENDING))
     done = merged.recorded_pairs - pending
     expired = is_expired(folder, now)
-    over = finality(table, close=False, expired=expired)
+    decided = bool(decided_in(folder, recorded))
+    over = finality(table, close=False, expired=expired, decided=decided)
     state = "completed"
     if finalized_at is None:
         state = _open_state(done, over, expired=expired)
@@ -120,6 +123,6 @@ def _open_state(done: int, over: Finality, *, expired: bool) -> str:
         return "expired"
     if not done and not over.pending:
         return "planned"
-    if not over.mendable:
+    if over.final:
         return "finalizing"
     return "waiting_for_scores" if over.pending == over.mendable else "running"

@@ -18,6 +18,7 @@ from releasecheck.engine import Spent
 from releasecheck.errors import Interrupted, NotResumable, ReleaseCheckError
 from releasecheck.pipeline.asking import no_wait
 from releasecheck.pipeline.bridging import count_to_rejudge
+from releasecheck.pipeline.early import decided_in, early_words, watch_for
 from releasecheck.pipeline.execute import ShardDone, ShardRequest, cost_so_far, execute_shard
 from releasecheck.pipeline.failing import failure_recorded
 from releasecheck.pipeline.finish import Driving, FinishRequest, finish, is_expired
@@ -251,6 +252,10 @@ async def run_shards(
             stack.enter_context(shard_locked(bundle.results, shard.index))
         # Merged once, before anything is timed: what is on record, what it cost, what is left.
         recorded = merge_files(folder, ledger_files([bundle.results]))
+        if certain := decided_in(folder, recorded):
+            world.progress.note(early_words(certain))
+            return []
+        watch = watch_for(folder, recorded)
         spent = Spent(cost_so_far(recorded, np.arange(plan.cases)))
         asked: JudgesAsked = "all" if plan.retry_of is None else asked_for(recorded)
         todo = int(np.count_nonzero(open_trials(recorded, asked)))
@@ -274,6 +279,7 @@ async def run_shards(
                     until=until,
                     spent=spent,
                     cost_usd=limits.cost_usd,
+                    watch=watch,
                     drained=turn,
                     while_quick=None,
                 )
@@ -282,9 +288,12 @@ async def run_shards(
 
         tasks = [asyncio.create_task(one(shard.index)) for shard in plan.shards]
         try:
-            return await asyncio.gather(*tasks)
+            done = await asyncio.gather(*tasks)
         except BaseException:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             raise
+    if watch is not None and watch.certain:
+        world.progress.note(early_words(watch.certain))
+    return done
