@@ -85,38 +85,53 @@ def seal_plan(plan: Path) -> None:
 
 def seal(out: Path) -> None:
     """Make the manifest of a bundle vouch for what is there now, in every place that names a digest."""
-
-    def vouch(manifest: dict[str, Any]) -> None:
-        ledgers = []
-        for path in sorted(out.rglob("*")):
-            name = path.relative_to(out).as_posix()
-            if not path.is_file() or name.startswith((".", "manifest", "badge", "failure")):
-                continue
-            if name.startswith("results/"):
-                found = stable_file_digest(path)
-                reader = LedgerReader(path)
-                records = sum(1 for _ in reader)
-                assert reader.header is not None
-                ledgers.append((reader.header, name.rpartition("/")[2], reader.digest, records))
-            elif path.name == "results.jsonl":
-                found = results_digest(lines(path))
-            else:
-                found = digest_bytes(path.read_bytes())
-            manifest["files"][name] = found
-        for name in list(manifest["files"]):
-            if not (out / name).exists():
-                del manifest["files"][name]
-        manifest["scoring"]["digest"] = manifest["files"].get("results.jsonl")
-        manifest["decision"]["scorecard_digest"] = manifest["files"].get("scorecard.json")
-        for file in manifest["shards"]:
-            for _, name, found, records in ledgers:
-                if file["file"] == name:
-                    file |= {"digest": found, "records": records}
-        seen = [[header.shard, header.attempt, found] for header, _, found, _ in ledgers]
-        manifest["ledger"]["set_digest"] = digest(sorted(seen, key=str))
-
-    edit(out / "manifest.json", vouch)
+    for kept in sorted(out.glob("revisions/*/manifest.json"), key=lambda path: int(path.parts[-2])):
+        if (kept.parent / "results.jsonl").exists() and (kept.parent / "scorecard.json").exists():
+            edit(kept, lambda manifest, kept=kept: _vouch(out, kept.parent, manifest))
+    edit(out / "manifest.json", lambda manifest: _vouch(out, out, manifest))
     rebadge(out)
+
+
+def _vouch(out: Path, place: Path, manifest: dict[str, Any]) -> None:
+    """The manifest of the decision that lies in `place`."""
+    last = place == out
+    revision = manifest["scoring"]["revision"]
+    ledgers = []
+    for path in sorted(out.rglob("*")):
+        name = path.relative_to(out).as_posix()
+        if not path.is_file() or name.startswith((".", "manifest", "badge", "failure")):
+            continue
+        if name.startswith("results/"):
+            found = stable_file_digest(path)
+            reader = LedgerReader(path)
+            records = sum(1 for _ in reader)
+            assert reader.header is not None
+            if reader.header.revision in (1, revision):
+                ledgers.append((reader.header, name.rpartition("/")[2], reader.digest, records))
+        elif path.name == "results.jsonl":
+            found = results_digest(lines(path))
+        else:
+            found = digest_bytes(path.read_bytes())
+        if last or (name in manifest["files"] and name not in ("results.jsonl", "scorecard.json")):
+            manifest["files"][name] = found
+    if not last:
+        manifest["files"]["results.jsonl"] = results_digest(lines(place / "results.jsonl"))
+        card = (place / "scorecard.json").read_bytes()
+        manifest["files"]["scorecard.json"] = digest_bytes(card)
+    for name in list(manifest["files"]):
+        if last and not (out / name).exists():
+            del manifest["files"][name]
+    manifest["scoring"]["digest"] = manifest["files"].get("results.jsonl")
+    manifest["decision"]["scorecard_digest"] = manifest["files"].get("scorecard.json")
+    for file in manifest["shards"]:
+        for _, name, found, records in ledgers:
+            if file["file"] == name:
+                file |= {"digest": found, "records": records}
+    seen = [
+        [header.shard, header.attempt, found, *([revision] if header.revision > 1 else [])]
+        for header, _, found, _ in ledgers
+    ]
+    manifest["ledger"]["set_digest"] = digest(sorted(seen, key=str))
 
 
 def rebadge(out: Path) -> None:

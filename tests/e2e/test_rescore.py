@@ -36,10 +36,10 @@ LOOSE = {"id": "exact", "type": "exact", "normalize": ["casefold"]}
 DECISION = ("scorecard.json", "results.jsonl", "manifest.json")
 
 
-def rules(folder: Path, suite: Suite, **changes: Any) -> Path:
+def rules(folder: Path, run: Suite, **changes: Any) -> Path:
     """A config of the same suite with other rules, whose cases and target are nowhere."""
-    other = Suite(folder, suite.config | {"cases": [{"path": "nowhere.jsonl"}]} | changes)
-    other.write(target=suite.config["target"] | {"url": "http://${NOWHERE}/answer"})
+    other = Suite(folder, run.config | {"cases": [{"path": "nowhere.jsonl"}]} | changes)
+    other.write(target=run.config["target"] | {"url": "http://${NOWHERE}/answer"})
     (folder / "cases.jsonl").unlink()
     return other.path
 
@@ -147,3 +147,343 @@ def test_rescore__a_changed_judge_is_not_comparable(
     assert program("run", CONFIG, "--out", "next", cwd=folder).code == 0
     shown = program("resume", "out", cwd=folder)
     assert (shown.code, scorecard(suite.out)["revision"]) == (0, 3)
+
+
+def test_rescore__missing_keeps_what_was_measured_and_takes_what_came_late(
+    tmp_path: Path, program: Program, answers: Answers
+) -> None:
+    """G-13, S1-25, G-20: late scores become values, marked; a judge of another digest is asked whole."""
+    scores: dict[str, Any] = {"c1": {"value": True, "at": "2099-01-01T00:00:00Z"}}
+    scores["c2"] = {"state": "failed", "reason": "out of order"}
+    with JudgeServer(score=lambda asked: scores.get(asked["case"]["id"], {"value": True})) as judge:
+        suite = http_suite(
+            tmp_path / "suite", answers, 4, shards=2, judges=[EXACT, slow(judge.url)],
+            gates=[{"id": "has", "metric": "slow", "min": 0}],
+        )  # fmt: skip
+        ran = program("run", CONFIG, cwd=suite.folder, fault=HASTEN)
+        assert ran.code == 2, ran
+        assert scorecard(suite.out)["counts"]["missing"] == 1
+        judge.asked.clear()
+        scores.clear()
+        # The same judge of scores that are waited for, and another one under the name of the first.
+        other = rules(tmp_path / "rules", suite, judges=[LOOSE, slow(judge.url, deadline="1h")])
+        done = program(
+            "rescore", "out", "--config", other, "--missing", cwd=suite.folder, fault=HASTEN
+        )
+        assert done.code == 0, done
+        assert [asked["case"]["id"] for asked in judge.asked] == ["c2"]
+        assert "/r2:" in judge.asked[0]["idempotency_key"]
+    rows = [
+        row
+        for path in sorted((suite.out / "results").glob("rescore-2.*"))
+        for row in lines(path)
+        if row["record"] == "score"
+    ]
+    kept = {row["case"]: row.get("notes") for row in rows if row.get("carried_from_revision") == 1}
+    assert {row["judge"] for row in rows if "carried_from_revision" in row} == {"slow"}
+    assert kept == {"c0": None, "c1": ["taken_late"], "c3": None}
+    assert scorecard(suite.out)["counts"]["scored"] == 8
+    assert document(suite.out / "plan" / "plan.r2.json")["keeps_measured"] is True
+    verified(program, suite.out)
+
+
+def test_rescore__waits_for_judges_that_answer_later(
+    tmp_path: Path, program: Program, answers: Answers
+) -> None:
+    """S1-11, X-17: exit 5 while scores are to come; `resume` and the same command carry the revision on."""
+    folder = tmp_path / "suite"
+    suite = one_wrong(folder, program, answers)
+    with JudgeServer(after=3) as judge:
+        judges = [slow(judge.url)]
+        gates = [{"id": "has", "metric": "slow", "min": 0}]
+        other = rules(tmp_path / "rules", suite, judges=judges, gates=gates)
+        words = ("rescore", "out", "--config", other)
+        waiting = program(*words, "--no-wait", cwd=folder)
+        assert waiting.code == 5, waiting
+        assert scorecard(suite.out)["verdict"] is None
+        assert program("verify", "out", cwd=folder).code == 5
+        assert program("baseline", "promote", "out", "--to", "base", cwd=folder).code == 3
+        assert program("purge", "out", "--yes", cwd=folder).code == 3
+        strict = rules(tmp_path / "strict", suite)
+        mixed = program("rescore", "out", "--config", strict, cwd=folder)
+        assert (mixed.code, "releasecheck resume out" in mixed.err) == (3, True), mixed
+        assert program("resume", "out", "--no-wait", cwd=folder).code == 5
+        done = program(*words, cwd=folder, fault=HASTEN)
+        assert done.code == 0, done
+        assert len(judge.asked) == 4
+        assert not (suite.out / "plan" / "plan.r3.json").exists()
+        names = sorted(path.name for path in (suite.out / "results").glob("rescore-*"))
+        assert names == [f"rescore-2.attempt-{n}.jsonl" for n in range(1, len(names) + 1)]
+        assert len(answers.asked) == 4
+        verified(program, suite.out)
+        # The judge of the second revision forgets, though the third has none like it.
+        third = program("rescore", "out", "--config", CONFIG, cwd=folder)
+        assert third.code == 0, third
+        assert len(document(suite.out / "manifest.json")["external_refs"]) == 4
+        purged = program("purge", "out", "--yes", cwd=folder)
+        assert (purged.code, sum(map(len, judge.purged))) == (0, 4), purged
+    verified(program, suite.out)
+
+
+def test_rescore__purged(tmp_path: Path, program: Program, answers: Answers) -> None:
+    """G-20, G-24: words go from every revision; what cannot be judged is missing, and says why."""
+    folder = tmp_path / "suite"
+    suite = one_wrong(folder, program, answers)
+    assert program("rescore", "out", "--config", CONFIG, cwd=folder).code == 0
+    purged = program("purge", "out", "--yes", cwd=folder)
+    assert purged.code == 0, purged
+    for path in (suite.out / "results.jsonl", suite.out / "revisions" / "1" / "results.jsonl"):
+        assert [row["output"] for row in lines(path)] == [None] * 4
+    verified(program, suite.out)
+    done = program("rescore", "out", "--config", CONFIG, cwd=folder)
+    assert done.code == 2, done
+    card = scorecard(suite.out)
+    assert (card["verdict"], card["counts"]["missing"], card["revision"]) == (
+        "blocked_missing", 4, 3,
+    )  # fmt: skip
+    assert card["incomplete"][0]["given_up"] == {"output_not_stored": 4}
+    verified(program, suite.out)
+    kept = program("rescore", "out", "--config", CONFIG, "--missing", cwd=folder)
+    assert kept.code == 2, kept
+    assert scorecard(suite.out)["counts"]["missing"] == 4
+    verified(program, suite.out)
+
+
+@pytest.mark.parametrize("store", ["digest", pytest.param("none", marks=pytest.mark.soak)])
+def test_rescore__of_answers_that_were_not_kept(
+    store: str, tmp_path: Path, program: Program, answers: Answers
+) -> None:
+    """G-20: never silently kept; with `--missing` what the same judge measured stays."""
+    folder = tmp_path / "suite"
+    suite = one_wrong(folder, program, answers, store_outputs=store)
+    kept = program("rescore", "out", "--config", CONFIG, "--missing", cwd=folder)
+    assert (kept.code, scorecard(suite.out)["counts"]["scored"]) == (0, 4), kept
+    verified(program, suite.out)
+    done = program("rescore", "out", "--config", CONFIG, cwd=folder)
+    assert (done.code, scorecard(suite.out)["counts"]["missing"]) == (2, 4), done
+    verified(program, suite.out)
+    assert len(answers.asked) == 4
+
+
+def test_rescore__refused(tmp_path: Path, program: Program, answers: Answers) -> None:
+    """X-05, X-06: open and superseded runs, other suites, judges that cannot work; nothing is written."""
+    folder = tmp_path / "suite"
+    suite = one_wrong(folder, program, answers)
+    before = {path: path.read_bytes() for path in suite.out.rglob("*") if path.is_file()}
+    foreign = rules(tmp_path / "foreign", suite, suite="another")
+    broken = rules(
+        tmp_path / "broken", suite, judges=[{"id": "exact", "type": "python", "function": "no:no"}]
+    )
+    vacuous = rules(
+        tmp_path / "vacuous",
+        suite,
+        gates=[{"id": "none", "metric": "exact", "split": "nowhere", "min": 0.5}],
+    )
+    secret = rules(tmp_path / "secret", suite, judges=[slow("http://${NOT_SET}/score", "exact")])
+    for config in (foreign, broken, vacuous, secret, tmp_path / "nowhere.yaml"):
+        done = program("rescore", "out", "--config", config, cwd=folder)
+        assert done.code == 3, done
+    assert {path: path.read_bytes() for path in suite.out.rglob("*") if path.is_file()} == before
+    shutil.copytree(suite.out, folder / "open")
+    (folder / "open" / "manifest.json").unlink()
+    done = program("rescore", "open", "--config", CONFIG, cwd=folder)
+    assert (done.code, "releasecheck resume open" in done.err) == (3, True), done
+    shutil.copytree(suite.out, folder / "edited")
+    edit(folder / "edited" / "scorecard.json", lambda card: card.update(exit_code=2))
+    assert program("rescore", "edited", "--config", CONFIG, cwd=folder).code == 4
+    assert len(answers.asked) == 4
+
+
+@pytest.fixture(scope="module")
+def revised(tmp_path_factory: pytest.TempPathFactory, program: Program) -> Iterator[Path]:
+    """A bundle of three revisions, of which the second blocks."""
+    folder = tmp_path_factory.mktemp("revised") / "suite"
+    with Answers() as answers:
+        suite = one_wrong(folder, program, answers)
+        strict = rules(
+            folder.parent / "rules", suite, gates=[{"id": "quality", "metric": "exact", "min": 1}]
+        )
+        assert program("rescore", "out", "--config", strict, cwd=folder).code == 1
+        assert program("rescore", "out", "--config", CONFIG, cwd=folder).code == 0
+        verified(program, suite.out)
+        yield suite.out
+
+
+def right(row: dict[str, Any]) -> None:
+    """Make a record right."""
+    if row.get("case") == "c1" and row["record"] == "score":
+        row["value"] = 1.0
+
+
+def green(row: dict[str, Any]) -> None:
+    """Make a result right."""
+    if row["case"] == "c1":
+        row["scores"]["exact"]["value"] = 1.0
+        row["passed"]["exact"] = True
+
+
+def passing(card: dict[str, Any]) -> None:
+    card |= {"verdict": "pass", "exit_code": 0}
+
+
+def _with_output(out: Path) -> None:
+    path = out / "results" / "rescore-2.attempt-1.jsonl"
+    output = next(row for row in ledger(out / "results") if row["record"] == "output")
+
+    def change(row: dict[str, Any]) -> None:
+        if row.get("case") == "c0" and row["record"] == "score":
+            row.clear()
+            row.update(output)
+
+    rewrite_ledger(path, change)
+
+
+FORGERIES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "records of the first": (
+        lambda out: [
+            rewrite_ledger(path, right) for path in (out / "results").glob("shard-*.jsonl")
+        ],
+        "revision 1",
+    ),
+    "records of the second": (
+        lambda out: rewrite_ledger(out / "results" / "rescore-2.attempt-1.jsonl", right),
+        "revision 2",
+    ),
+    "records of the third": (
+        lambda out: rewrite_ledger(out / "results" / "rescore-3.attempt-1.jsonl", right),
+        "revision 3",
+    ),
+    "decision of the second": (
+        lambda out: edit(out / "revisions" / "2" / "scorecard.json", passing),
+        "revision 2",
+    ),
+    "results of the second": (
+        lambda out: edit_lines(out / "revisions" / "2" / "results.jsonl", green),
+        "revision 2",
+    ),
+    "manifest of the first": (
+        lambda out: edit(
+            out / "revisions" / "1" / "manifest.json",
+            lambda found: found["decision"].update(verdict="block"),
+        ),
+        "revision 1",
+    ),
+    "rules of the second": (
+        lambda out: edit(
+            out / "plan" / "plan.r2.json", lambda plan: plan["gates"][0].update(min=0.5)
+        ),
+        "plan.r2.json",
+    ),
+    "a decision taken away": (
+        lambda out: shutil.rmtree(out / "revisions" / "1"),
+        "revision 1",
+    ),
+    "a revision taken away": (
+        lambda out: (out / "plan" / "plan.r2.json").unlink(),
+        "plan.r2.json",
+    ),
+    "an output in a revision": (
+        _with_output,
+        "rescore-2.attempt-1.jsonl",
+    ),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_verify__every_revision_is_recomputed(
+    forgery: str, revised: Path, tmp_path: Path, program: Program
+) -> None:
+    """X-13, X-14, X-16: whatever is edited, with every digest around it made to match, is named."""
+    out = tmp_path / "copy"
+    shutil.copytree(revised, out)
+    forge, named = FORGERIES[forgery]
+    forge(out)
+    seal(out)
+    done = program("verify", out, "--json", cwd=tmp_path)
+    assert done.code == 4, done
+    assert named in done.out + done.err
+
+
+def test_verify__an_edit_of_an_earlier_decision_is_seen_by_its_digest(
+    revised: Path, tmp_path: Path, program: Program
+) -> None:
+    """X-16: the last manifest vouches for the decisions before it."""
+    out = tmp_path / "copy"
+    shutil.copytree(revised, out)
+    path = out / "revisions" / "1" / "scorecard.json"
+    path.write_bytes(path.read_bytes().replace(b'"verdict"', b'"Verdict"'))
+    done = program("verify", out, cwd=tmp_path)
+    assert (done.code, "revisions/1/scorecard.json: its digest is" in done.out) == (4, True), done
+
+
+def scene(
+    tmp_path: Path, program: Program, answers: Answers, judge: JudgeServer
+) -> tuple[Suite, Path, list[tuple[int, str]]]:
+    """A decided run, rules for a second revision, and the moments at which a rescore can be killed."""
+    suite = one_wrong(tmp_path / "suite", program, answers)
+    config = rules(
+        tmp_path / "rules",
+        suite,
+        judges=[LOOSE, slow(judge.url)],
+        gates=[{"id": "has", "metric": "slow", "min": 0}],
+    )
+    log = tmp_path / "points"
+    shutil.copytree(suite.out, suite.folder / "whole")
+    done = program(
+        *("rescore", "whole", "--config", config), cwd=suite.folder,
+        fault={"record": str(log), "hasten": True},
+    )  # fmt: skip
+    assert done.code == 0, done
+    points = enumerate(log.read_text("utf-8").splitlines())
+    return suite, config, [(at, name) for at, name in points if not name.endswith(".new")]
+
+
+def killed_and_again(
+    program: Program, suite: Suite, config: Path, point: tuple[int, str], *, resume: bool
+) -> None:
+    """Kill a rescore before one moment, carry it on, and compare with the one that was left alone."""
+    number, name = point
+    folder, out = suite.folder, suite.folder / f"killed-{number}"
+    shutil.copytree(suite.out, out)
+    words = ("rescore", out.name, "--config", config)
+    killed = program(*words, cwd=folder, fault={"before": number, "hasten": True})
+    assert killed.code == KILLED, (name, killed)
+    begun = (out / "plan" / "plan.r2.json").exists()
+    manifest = out / "manifest.json"
+    decided = manifest.exists() and document(manifest)["scoring"]["revision"] == 2
+    if decided or (resume and begun):
+        done = program("resume", out.name, cwd=folder, fault=HASTEN)
+    else:
+        done = program(*words, cwd=folder, fault=HASTEN)
+    assert done.code == 0, (name, done)
+    assert not (out / "plan" / "plan.r3.json").exists(), name
+    whole = folder / "whole"
+    assert (out / "results.jsonl").read_bytes() == (whole / "results.jsonl").read_bytes(), name
+    for kept in DECISION:
+        kept_bytes = (out / "revisions" / "1" / kept).read_bytes()
+        assert kept_bytes == (suite.out / kept).read_bytes(), (name, kept)
+    verified(program, out)
+
+
+def test_rescore__killed_at_any_moment(tmp_path: Path, program: Program, answers: Answers) -> None:
+    """X-17, C-04 to C-19: the same revision is carried on, by the same command or by `resume`."""
+    with JudgeServer(after=2) as judge:
+        suite, config, points = scene(tmp_path, program, answers, judge)
+        names = (
+            "append c1#0 exact", "append deadline slow", "rename results.jsonl", "rename badge.json",
+        )  # fmt: skip
+        for at, name in enumerate(names):
+            point = next(point for point in points if point[1] == name)
+            killed_and_again(program, suite, config, point, resume=at % 2 == 1)
+        assert len(answers.asked) == 4
+
+
+@pytest.mark.soak
+def test_rescore__killed_at_every_moment(
+    tmp_path: Path, program: Program, answers: Answers
+) -> None:
+    """X-17: the same for every file that is opened, every record, rename and removal."""
+    with JudgeServer(after=2) as judge:
+        suite, config, points = scene(tmp_path, program, answers, judge)
+        for at, point in enumerate(points):
+            killed_and_again(program, suite, config, point, resume=at % 2 == 1)

@@ -25,7 +25,7 @@ from tests.e2e.suites import (
     scorecard,
     timeless_results,
 )
-from tests.judgeserver import JudgeServer, status
+from tests.judgeserver import JudgeServer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -239,7 +239,7 @@ def test_retry__trials_and_tickets_that_ran_out(
     verified(program, out)
 
 
-@pytest.mark.parametrize("store", ["digest", "none"])
+@pytest.mark.parametrize("store", ["digest", pytest.param("none", marks=pytest.mark.soak)])
 def test_retry__of_answers_that_were_not_kept(
     store: str, tmp_path: Path, program: Program, answers: Answers
 ) -> None:

@@ -68,6 +68,11 @@ class PlanFolder:
         """Of every revision up to this one."""
         return (*self.earlier, self.plan)
 
+    def past(self) -> Iterator[PlanFolder]:
+        """The same folder under the plan of each earlier revision, the first one first."""
+        for at, plan in enumerate(self.earlier):
+            yield PlanFolder(self.path, plan, self.earlier[:at])
+
     def cases(self, shard: int) -> Iterator[Case]:
         """The cases of one shard in plan order, one at a time."""
         with (self.path / self.plan.shards[shard].file).open("rb") as file:

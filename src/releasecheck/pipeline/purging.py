@@ -19,7 +19,7 @@ from releasecheck.model.judge import DeferringJudge
 from releasecheck.pipeline.baselines import ANCHOR, BASELINE
 from releasecheck.pipeline.bundle import complete_badge, read_decision, reports_of
 from releasecheck.pipeline.files import file_digest, write_whole
-from releasecheck.pipeline.folders import ledger_files, open_bundle
+from releasecheck.pipeline.folders import ledger_files, open_bundle, revision_of
 from releasecheck.pipeline.remaining import merge_files
 from releasecheck.pipeline.roots import find_roots
 from releasecheck.pipeline.rows import results_file
@@ -28,7 +28,6 @@ from releasecheck.ports import DeferredJudge
 from releasecheck.publish import manifest_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from releasecheck.canonical import Json
@@ -120,8 +119,7 @@ async def purge(run: Purgeable, world: World, *, judges: bool = True) -> PurgeDo
     removed = sum(purge_file(path, lambda _: False, texts=True) for path in run.paths)
     logs = _without_logs(run.bundle)
     _render_anew(run, world)
-    tickets = tickets_of(run.paths)
-    asked = await _ask_judges(run.folder, world, tickets) if judges else ()
+    asked = await _ask_judges(run, world) if judges else ()
     return PurgeDone(
         run_id=run.folder.plan.run_id,
         outputs=removed,
@@ -145,6 +143,9 @@ def _render_anew(run: Purgeable, world: World) -> None:
     There is a manifest with its time of decision at every moment; only the last write makes it agree.
     """
     bundle, folder, manifest = run.bundle, run.folder, run.manifest
+    for past in folder.past():
+        kept = bundle.of_revision(past.plan.revision) / "results.jsonl"
+        write_whole(kept, results_file(merge_files(past, run.paths)))
     recorded = merge_files(folder, run.paths)
     write_whole(bundle.path / "results.jsonl", results_file(recorded))
     reports = reports_of(bundle, folder, run.scorecard)
@@ -173,17 +174,44 @@ def _holds_outputs(path: Path) -> bool:
         return any(parse_own(line).get("output") is not None for line in file if line.strip())
 
 
-async def _ask_judges(
-    folder: PlanFolder, world: World, tickets: Mapping[str, list[str]]
-) -> tuple[JudgePurged, ...]:
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What one judge keeps, as a revision knew it."""
+
+    planned: PlannedJudge
+    within_s: float
+    folder: PlanFolder
+    tickets: dict[str, None]
+
+
+def _held(run: Purgeable) -> list[_Held]:
+    """Judges of every revision with the tickets that they gave; the same judge once.
+
+    Tickets of the others are our own notes: nothing was sent anywhere.
+    """
+    found: dict[str, _Held] = {}
+    for folder in (*run.folder.past(), run.folder):
+        own = [path for path in run.paths if revision_of(path) == folder.plan.revision]
+        tickets = tickets_of(own)
+        for planned in folder.plan.judges:
+            given = tickets.get(planned.id)
+            if not given or not isinstance(planned.spec, DeferringJudge):
+                continue
+            held = _Held(planned, planned.spec.timeout, folder, {})
+            held = found.setdefault(planned.model_dump_json(), held)
+            held.tickets.update(dict.fromkeys(given))
+    return list(found.values())
+
+
+async def _ask_judges(run: Purgeable, world: World) -> tuple[JudgePurged, ...]:
     from releasecheck.transport import open_client
 
     async with open_client(world.environment) as client:
         done = [
-            await _ask_judge(planned, planned.spec.timeout, folder, world, client, held)
-            for planned in folder.plan.judges
-            # Tickets of the others are our own notes: nothing was sent anywhere.
-            if isinstance(planned.spec, DeferringJudge) and (held := tickets.get(planned.id))
+            await _ask_judge(
+                one.planned, one.within_s, one.folder, world, client, list(one.tickets)
+            )
+            for one in _held(run)
         ]
     return tuple(done)
 

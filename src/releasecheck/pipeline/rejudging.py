@@ -17,15 +17,18 @@ from releasecheck.model.record import (
     read_record,
 )
 from releasecheck.model.score import Missing, NotApplicable, Scored
-from releasecheck.model.table import ANSWERED, NOT_APPLICABLE, SCORED
+from releasecheck.model.table import ANSWERED, NOT_APPLICABLE, PENDING, SCORED
+from releasecheck.pipeline.bridging import count_to_rejudge, to_rejudge
+from releasecheck.pipeline.bridged_before import kept_bridge
+from releasecheck.pipeline.bridging import asked_to_rejudge, count_to_rejudge, to_rejudge
 from releasecheck.pipeline.execute import cost_so_far, unshown
 from releasecheck.pipeline.finish_file import FinishFile
-from releasecheck.pipeline.folders import PlanFolder, ledger_files, revision_of
+from releasecheck.pipeline.folders import ledger_files, revision_of
 from releasecheck.pipeline.lines import Lines
 from releasecheck.pipeline.preflight import preflight
 from releasecheck.pipeline.remaining import merge_files, open_trials, remaining
 from releasecheck.pipeline.roots import find_roots
-from releasecheck.pipeline.sentinels import measured_sentinels
+from releasecheck.pipeline.sentinels import bridged_in, measured_sentinels
 from releasecheck.pipeline.tools import limits_of, open_tools
 from releasecheck.ports import BulkJudge
 
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
     from releasecheck.engine import ToShow
     from releasecheck.model.record import LateRecord, Record
     from releasecheck.model.table import Flags
-    from releasecheck.pipeline.folders import Bundle
+    from releasecheck.pipeline.folders import Bundle, PlanFolder
     from releasecheck.pipeline.remaining import Recorded
     from releasecheck.pipeline.tools import Tools
     from releasecheck.pipeline.world import World
@@ -89,12 +92,16 @@ async def _ask(
     plan = folder.plan
     todo = open_trials(recorded, "only")
     own = np.asarray(folder.rows[1], dtype=np.int64)
-    totals = [int(np.count_nonzero(todo[own == shard.index])) for shard in plan.shards]
+    totals = [
+        int(np.count_nonzero(todo[own == shard.index]))
+        + count_to_rejudge(recorded, np.flatnonzero(own == shard.index), "only")
+        for shard in plan.shards
+    ]
     shown = [
         unshown(plan, recorded, shard.index, "only", fresh=bool(total))
         for shard, total in zip(plan.shards, totals, strict=True)
     ]
-    judges = _needed(recorded, todo) | {one.judge for each in shown for one in each}
+    judges = _needed(recorded, todo) | asked_to_rejudge(recorded) | {one.judge for each in shown for one in each}
     if not judges:
         return False
     preflight(plan, find_roots(folder, world), world.environment, "only", only=judges)
@@ -122,7 +129,11 @@ def _needed(recorded: Recorded, todo: Flags) -> set[str]:
     """Judges that have an output to read."""
     table = recorded.merged.table
     wanted = (table.mendable & todo[..., None]).any(axis=(0, 1))
-    return {table.judges[judge] for judge in np.flatnonzero(wanted).tolist()}
+    found = {table.judges[judge] for judge in np.flatnonzero(wanted).tolist()}
+    for seen in table.bridged:
+        open_ = (seen.mendable & (seen.state != PENDING)).any(axis=(0, 1))
+        found |= {seen.judges[judge] for judge in np.flatnonzero(open_).tolist()}
+    return found
 
 
 def _shard(
@@ -153,6 +164,8 @@ def _shard(
         spent=Spent(),
         workers=tools.workers,
         sentinels=shown,
+        rejudge=to_rejudge(folder, recorded, folder.cases(index), "only"),
+        rejudge=to_rejudge(folder, recorded, folder.cases(index), "only"),
         bulk=frozenset(n for n, judge in tools.judges.items() if isinstance(judge, BulkJudge)),
         revision=plan.revision,
     )
@@ -168,7 +181,8 @@ async def _one(folder: PlanFolder, recorded: Recorded, ledger: FinishFile, shard
         await run_shard(shard)
     if shard.bulk and shard.stop.reason is None:
         now = _with(folder, recorded, ledger)
-        await run_bulk(shard, remaining(folder, now, folder.cases(shard.index), "only"))
+        trials = remaining(folder, now, folder.cases(shard.index), "only")
+        await run_bulk(shard, trials, to_rejudge(folder, now, folder.cases(shard.index), "only"))
 
 
 def _lost(recorded: Recorded, world: World) -> Iterator[Record]:
@@ -197,7 +211,7 @@ def _kept(bundle: Bundle, folder: PlanFolder, recorded: Recorded, world: World) 
     plan = folder.plan
     if not plan.keeps_measured:
         return
-    past = PlanFolder(folder.path, folder.earlier[-1], folder.earlier[:-1])
+    *_, past = folder.past()
     source = merge_files(past, ledger_files([bundle.results]))
     same = {judge.digest: at for at, judge in enumerate(past.plan.judges)}
     pairs = [
@@ -216,7 +230,10 @@ def _kept(bundle: Bundle, folder: PlanFolder, recorded: Recorded, world: World) 
                     yield found._replace(carried_from_revision=past.plan.revision)
     files = [path for path in source.paths if revision_of(path) == past.plan.revision]
     judges = {plan.judges[here].id for here, _ in pairs}
+    yield from kept_bridge(source, recorded, judges, past.plan.revision)
     yield from measured_sentinels(plan, recorded, files, judges, past.plan.revision)
+    for score in bridged_in(files, recorded, judges):
+        yield score._replace(carried_from_revision=past.plan.revision)
 
 
 def _measured(

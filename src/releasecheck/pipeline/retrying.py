@@ -10,6 +10,8 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import numpy as np
+
 from releasecheck.canonical import dump_document
 from releasecheck.errors import DigestMismatch, NotResumable, UsageError
 from releasecheck.ledger.jsonl import JsonlWriter, shard_file_name
@@ -21,6 +23,7 @@ from releasecheck.model.record import (
     FileHeader,
     OutputRecord,
 )
+from releasecheck.model.table import NOT_APPLICABLE, SCORED
 from releasecheck.pipeline.carrying import Carried, Carrying
 from releasecheck.pipeline.files import read_bytes, read_document, write_whole
 from releasecheck.pipeline.folders import (
@@ -38,7 +41,7 @@ from releasecheck.pipeline.preflight import check_approval, preflight
 from releasecheck.pipeline.remaining import merge_files
 from releasecheck.pipeline.revisions import check_source, root_of
 from releasecheck.pipeline.roots import find_roots
-from releasecheck.pipeline.sentinels import sentinels_in
+from releasecheck.pipeline.sentinels import bridged_in, sentinels_in
 from releasecheck.pipeline.tools import code_of
 from releasecheck.pipeline.verify import require_verified
 from releasecheck.plan import PLAN_FILE
@@ -201,7 +204,31 @@ class _Retry:
                     files.add(shard_of[case], origins.get(source), carrying.records(case, trial))
         for sentinel in self._sentinels(recorded):
             files.add(sentinel.shard, None, [sentinel])
+        self._carry_bridge(recorded, files, tally)
         return tally
+
+    def _carry_bridge(self, recorded: Recorded, files: _Files, tally: Carried) -> None:
+        """Scores of the baseline's outputs: what was measured is carried, the rest is asked for in any case."""
+        plan = self.folder.plan
+        rows, shard_of = self.folder.rows
+        shard_by_case = {case.id: shard for case, shard in zip(rows, shard_of, strict=True)}
+        sides = recorded.merged.table.bridged
+        for seen in sides:
+            answered = seen.matched[:, None] & ~seen.unstored
+            lacking = answered[..., None] & ~np.isin(seen.state, (SCORED, NOT_APPLICABLE))
+            tally.to_judge += int(np.count_nonzero(lacking))
+            tally.judges.update(
+                seen.judges[judge] for judge in np.flatnonzero(lacking.any(axis=(0, 1))).tolist()
+            )
+        if not sides:
+            return
+        own = [path for path in recorded.paths if revision_of(path) == plan.revision]
+        nothing = merge_files(self.folder, [])
+        for record in bridged_in(own, nothing, {judge.id for judge in plan.judges}):
+            carried = record._replace(
+                carried_from=record.carried_from or plan.run_id, carried_from_revision=None
+            )
+            files.add(shard_by_case[record.case], None, [carried])
 
     def _sentinels(self, recorded: Recorded) -> Iterator[SentinelRecord]:
         plan = self.folder.plan

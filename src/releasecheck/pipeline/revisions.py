@@ -16,6 +16,7 @@ from releasecheck.config import check_cases, load_suite
 from releasecheck.errors import NotResumable, UsageError
 from releasecheck.model.plan import Root
 from releasecheck.model.policy import Policy
+from releasecheck.pipeline.bundle import complete_badge, read_decision
 from releasecheck.pipeline.files import write_whole
 from releasecheck.pipeline.folders import open_plan, revised_plan
 from releasecheck.pipeline.freezing import plan_judges
@@ -77,6 +78,7 @@ def begin_revision(
     begun = bool(folder.earlier) and not bundle.finalized
     if not begun:
         check_source(bundle)
+        complete_badge(bundle, *read_decision(bundle))  # a kill may have come before it was there
         require_verified(bundle.path, world)
     before = folder.earlier[-1] if begun else folder.plan
     loaded = load_suite(request.config, request.profile)
