@@ -65,3 +65,31 @@ def self_test(
     for line in found.lines():
         say(line)
     return 0
+
+
+@command.command("flaky", short_help="Find cases whose verdict changes by itself.")
+@click.argument("paths", type=EXISTING, nargs=-1, required=True, metavar="PATH...")
+@click.option(
+    "--min-runs",
+    type=click.IntRange(2),
+    default=2,
+    show_default=True,
+    help="Runs of the same target that a verdict is followed over at least.",
+)
+@json_option
+def flaky(*, paths: tuple[Path, ...], min_runs: int, as_json: bool) -> int:
+    """Say which cases' verdicts change between finished runs though the target does not.
+
+    PATHs are bundles, or folders with bundles in them. Exit codes: 0 they were compared, whatever was found,
+    2 fewer than two of them can be compared.
+    """
+    from releasecheck.cli.output import document, say
+    from releasecheck.pipeline.flaky import find_flaky
+
+    found = find_flaky(paths, min_runs)
+    if as_json:
+        document(found.to_json())
+        return found.exit_code
+    for line in found.lines():
+        say(line)
+    return found.exit_code

@@ -25,8 +25,8 @@ _STEPS: Final = 60
 def plant(table: ScoreTable, subject: Subject, drop: float, bits: Bits) -> ScoreTable | str:
     """The table with a true drop in one gate's metric, or why there can be none of that size.
 
-    Of verdicts as many cases turn bad, each by chance, that the drop is `drop` on average; of values each
-    gets worse by the same amount, more where others cannot get any worse. `drop` is in the gate's unit.
+    Of yes and no, cases turn bad until so much is lost; of values each gets worse by the same amount, more
+    where others cannot get any worse. `drop` is in the gate's unit.
     """
     gate = subject.gate
     mine = subject.selects(table.cases) & ~subject.quarantined(table.cases)
@@ -64,11 +64,18 @@ def _case_means(col: Column) -> Floats:
 def _turned(
     table: ScoreTable, subject: Subject, rows: Indices, good: Floats, drop: float, bits: Bits
 ) -> ScoreTable | str:
-    """Cases turned bad, so many that on average `drop` of what is good is lost."""
+    """Cases turned bad in a random order, until `drop` of what is good is lost."""
     share = float(good.mean())
     if share < drop:
         return f"only {share:.4g} is there to be lost"
-    bad = rows[(bits.shares(rows.size) < drop / share) & (good > 0)]
+    order = np.argsort(bits.shares(rows.size))
+    lost = np.cumsum(good[order]) / rows.size
+    # The case that would go beyond is turned by chance, so that the drop is right on average.
+    count = int(np.searchsorted(lost, drop, side="right"))
+    before = float(lost[count - 1]) if count else 0.0
+    if count < rows.size and bits.shares(1)[0] < (drop - before) / (float(lost[count]) - before):
+        count += 1
+    bad = rows[order[:count]]
     hit = np.zeros(len(table.cases), dtype=np.bool_)
     hit[bad] = True
     if subject.judge is None:
