@@ -19,8 +19,6 @@ from releasecheck.model.record import (
 from releasecheck.model.score import Missing, NotApplicable, Scored
 from releasecheck.model.table import ANSWERED, NOT_APPLICABLE, PENDING, SCORED
 from releasecheck.pipeline.bridging import count_to_rejudge, to_rejudge
-from releasecheck.pipeline.bridged_before import kept_bridge
-from releasecheck.pipeline.bridging import asked_to_rejudge, count_to_rejudge, to_rejudge
 from releasecheck.pipeline.execute import cost_so_far, unshown
 from releasecheck.pipeline.finish_file import FinishFile
 from releasecheck.pipeline.folders import ledger_files, revision_of
@@ -101,7 +99,7 @@ async def _ask(
         unshown(plan, recorded, shard.index, "only", fresh=bool(total))
         for shard, total in zip(plan.shards, totals, strict=True)
     ]
-    judges = _needed(recorded, todo) | asked_to_rejudge(recorded) | {one.judge for each in shown for one in each}
+    judges = _needed(recorded, todo) | {one.judge for each in shown for one in each}
     if not judges:
         return False
     preflight(plan, find_roots(folder, world), world.environment, "only", only=judges)
@@ -164,7 +162,6 @@ def _shard(
         spent=Spent(),
         workers=tools.workers,
         sentinels=shown,
-        rejudge=to_rejudge(folder, recorded, folder.cases(index), "only"),
         rejudge=to_rejudge(folder, recorded, folder.cases(index), "only"),
         bulk=frozenset(n for n, judge in tools.judges.items() if isinstance(judge, BulkJudge)),
         revision=plan.revision,
@@ -230,7 +227,6 @@ def _kept(bundle: Bundle, folder: PlanFolder, recorded: Recorded, world: World) 
                     yield found._replace(carried_from_revision=past.plan.revision)
     files = [path for path in source.paths if revision_of(path) == past.plan.revision]
     judges = {plan.judges[here].id for here, _ in pairs}
-    yield from kept_bridge(source, recorded, judges, past.plan.revision)
     yield from measured_sentinels(plan, recorded, files, judges, past.plan.revision)
     for score in bridged_in(files, recorded, judges):
         yield score._replace(carried_from_revision=past.plan.revision)
