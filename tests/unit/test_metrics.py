@@ -13,9 +13,12 @@ from hypothesis import strategies as st
 from releasecheck.metrics import measure
 from releasecheck.model.gate import GateSpec
 from releasecheck.model.judge import ExactJudge, PythonJudge, SimilarityJudge
+from releasecheck.stats import paired_interval
 from tests.unit.tables import CLOSE, YES_NO, Cells, baseline_of, plan_for, score_table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from releasecheck.model.plan import Plan
     from releasecheck.model.scorecard import Metric
     from releasecheck.model.table import Baseline, ScoreTable
@@ -217,6 +220,125 @@ def test_measure__a_python_judge_of_a_scale() -> None:
     assert found.ci_high > 5  # nothing is clamped to a scale nobody declared
 
 
+# -- the interval of the difference
+
+
+def change(
+    now: Cells,
+    before: Cells,
+    stat: str = "mean",
+    judge: str = "exact",
+    *,
+    ids: Sequence[str] | None = None,
+    before_ids: Sequence[str] | None = None,
+) -> tuple[float | None, float | None, float | None]:
+    table = score_table({judge: now}, ids=ids)
+    base = baseline_of(score_table({judge: before}, ids=before_ids))
+    found = find(table, plan_for(table), judge, stat, base=base)
+    return found.delta, found.delta_ci_low, found.delta_ci_high
+
+
+@pytest.mark.parametrize("stat", ["mean", "pass_rate"])
+def test_measure__the_difference_of_verdicts_has_tangos_interval(stat: str) -> None:
+    """Over pairs: 10 of 50 cases flipped, 7 of them to fail."""
+    before: Cells = [1] * 40 + [0] * 10
+    now: Cells = [0] * 7 + [1] * 36 + [0] * 7
+    delta, low, high = change(now, before, stat)
+    expected = paired_interval(np.repeat([-1.0, 1.0, 0.0], [7, 3, 40]), None, 0.95, yes_no=True)
+    assert delta == -0.08
+    assert (low, high) == pytest.approx(expected, abs=1e-12)
+
+
+def test_measure__the_difference_of_values_is_students_over_pairs() -> None:
+    """Trials first: two trials against one are one pair."""
+    before: Cells = [0.2, 0.4, 0.9, 0.6]
+    now: Cells = [[0.1, 0.3], [0.5, 0.5], [0.8, 0.9], [0.6, 0.5]]
+    differences = np.array([0.0, 0.1, -0.05, -0.05])
+    oracle = scipy.stats.ttest_1samp(differences, 0).confidence_interval(0.95)
+    _, low, high = change(now, before, judge="close")
+    assert (low, high) == pytest.approx((oracle.low, oracle.high), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "ids"),
+    [
+        ([1, 0, 1], [1, 1, 1], ["q1", "q2", "new"]),  # another case
+        ([1, 0, 1, 1], [1, 1, 1], None),  # one more
+        ([1, 0, "na"], [1, 1, 1], None),  # one that does not apply now
+        ([1, 0, "failed"], [1, 1, 1], None),  # one without a score
+    ],
+)
+def test_measure__no_interval_of_a_difference_between_unlike_runs(
+    now: Cells, before: Cells, ids: Sequence[str] | None
+) -> None:
+    """An interval over pairs speaks of the same cases; `delta` of each side's own."""
+    assert change(now, before, ids=ids)[1:] == (None, None)
+
+
+def test_measure__pairs_are_found_by_case_not_by_place() -> None:
+    """Tables of other orders, and cases that apply to neither side."""
+    straight = change([1, 0, 1, 0, "na"], [1, 1, 1, 0, "na"])
+    turned = change(
+        [1, 0, 1, 0, "na"], ["na", 0, 1, 1, 1], before_ids=["q5", "q4", "q3", "q2", "q1"]
+    )
+    assert straight == turned
+    assert None not in straight
+
+
+def test_measure__no_interval_of_a_difference_of_quantiles() -> None:
+    table = score_table({"exact": [1, 1]}, latency_ms=[10, 20])
+    found = find(table, plan_for(table), "latency_ms", "p50", base=baseline_of(table))
+    assert (found.delta, found.delta_ci_low) == (0.0, None)
+
+
+# -- clusters
+
+
+def test_measure__cases_of_a_cluster_count_as_fewer() -> None:
+    """Ten documents of five questions each, that pass or fail together."""
+    scores: Cells = [float(doc % 4 > 0) for doc in range(10) for _ in range(5)]
+    values: Cells = [0.1 * doc for doc in range(10) for _ in range(5)]
+    names = [f"doc{doc}" for doc in range(10) for _ in range(5)]
+    alone = score_table({"exact": scores, "close": values}, latency_ms=values)
+    together = score_table({"exact": scores, "close": values}, latency_ms=values, clusters=names)
+    for metric, stat in (
+        ("exact", "mean"), ("exact", "pass_rate"), ("close", "mean"), ("latency_ms", "p50")
+    ):  # fmt: skip
+        free = find(alone, plan_for(alone), metric, stat)
+        tied = find(together, plan_for(together), metric, stat)
+        assert free.value == tied.value
+        assert None not in {free.ci_low, free.ci_high, tied.ci_low, tied.ci_high}
+        assert (tied.ci_high or 0) - (tied.ci_low or 0) > 1.3 * (
+            (free.ci_high or 0) - (free.ci_low or 0)
+        )
+    base = score_table({"exact": [1.0] * 50, "close": values}, clusters=names)
+    free = find(alone, plan_for(alone), "exact", "mean", base=baseline_of(base))
+    tied = find(together, plan_for(together), "exact", "mean", base=baseline_of(base))
+    assert (tied.delta_ci_low or 0) < (free.delta_ci_low or 0)
+
+
+def test_measure__one_cluster_is_no_evidence_of_spread() -> None:
+    table = score_table({"exact": [1, 0, 1]}, clusters=["a", "a", "a"])
+    found = find(table, plan_for(table), "exact", "mean")
+    assert (found.value, found.ci_low, found.ci_high) == (2 / 3, None, None)
+
+
+def test_measure__trials_of_a_case_are_no_new_cases() -> None:
+    """Five trials of 40 cases that differ only between cases: the interval of 40 values, not of 200."""
+    once: Cells = list(range(40))
+    often: Cells = [[float(ms)] * 5 for ms in range(40)]
+    one, five = (
+        score_table({"exact": [1] * 40}, latency_ms=once),
+        score_table({"exact": [[1] * 5] * 40}, latency_ms=often),
+    )
+    short = find(one, plan_for(one), "latency_ms", "p50")
+    long = find(five, plan_for(five), "latency_ms", "p50")
+    assert (long.value, long.n_scored) == (short.value, 200)
+    assert long.ci_low is not None
+    assert short.ci_low is not None
+    assert long.ci_low <= short.ci_low
+
+
 cells = st.sampled_from(
     [1.0, 0.0, 0.25, 0.7, -0.0, "missing", "failed", "pending", "na", "target_failed"]
 )
@@ -247,6 +369,7 @@ def test_measure__never_lets_nan_out(scores: list[float | str]) -> None:
         table = score_table({judge.id: scores})
         for metric in measure(table, plan_for(table), baseline_of(table)):
             assert "NaN" not in metric.model_dump_json()
-            numbers = (metric.value, metric.ci_low, metric.ci_high, metric.delta)
-            assert all(n is None or np.isfinite(n) for n in numbers)
+            numbers = (metric.value, metric.ci_low, metric.ci_high)
+            deltas = (metric.delta, metric.delta_ci_low, metric.delta_ci_high)
+            assert all(n is None or np.isfinite(n) for n in (*numbers, *deltas))
             assert metric.n_scored <= metric.n_expected
