@@ -14,14 +14,13 @@ from releasecheck.pipeline.flaky_report import Flaky, LeftOut, Report
 from releasecheck.stats import column, verdicts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from releasecheck.pipeline.baselines import BaselineFiles
 
 DEEPEST: Final = 4
 """Folders below the named one that are looked into."""
-_PLAN: Final = "plan"
 Key: TypeAlias = tuple[str, str, str, str]
 """Digest of a case's content, its id where several share that, judge, digest of the judge."""
 
@@ -128,14 +127,18 @@ def _read_below(path: Path, reading: _Reading) -> None:
         reading.leave(path, "there is no run in it")
 
 
-def _bundles(folder: Path, depth: int) -> Iterator[Path]:
-    """Folders that hold a run, or what is left of one; a plan's own copy of its baseline is none."""
-    if any((folder / name).exists() for name in FILES) or (folder / _PLAN / "plan.json").exists():
-        yield folder
-    elif depth < DEEPEST and not (folder / "plan.json").exists():  # a plan is no run
+def _bundles(folder: Path, depth: int) -> list[Path]:
+    """Folders that hold a run, or what there is of one; a plan's own copy of its baseline is none."""
+    if any((folder / name).exists() for name in FILES):
+        return [folder]
+    found: list[Path] = []
+    if depth < DEEPEST and not (folder / "plan.json").exists():  # a plan is no run
         for below in sorted(folder.iterdir()):
             if below.is_dir() and not below.is_symlink() and not below.name.startswith("."):
-                yield from _bundles(below, depth + 1)
+                found += _bundles(below, depth + 1)
+    if not found and (folder / "plan" / "plan.json").exists():
+        return [folder]  # planned, and not decided
+    return found
 
 
 def _once(reading: _Reading) -> list[_Run]:
