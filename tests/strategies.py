@@ -8,9 +8,11 @@ from typing import Any
 from hypothesis import strategies as st
 
 from releasecheck.canonical import digest
+from releasecheck.model.bridge import SIDES
 from releasecheck.model.case import Case, Source
 from releasecheck.model.failure import Failure
 from releasecheck.model.record import (
+    BridgeRecord,
     Code,
     DeadlineRecord,
     FileHeader,
@@ -151,9 +153,30 @@ def score_records(draw: st.DrawFn) -> ScoreRecord:
     )
 
 
+@st.composite
+def bridge_records(draw: st.DrawFn) -> BridgeRecord:
+    """Any state; the ticket of a pending score is its own."""
+    score = draw(scores)
+    return BridgeRecord(
+        side=draw(st.sampled_from(SIDES)),
+        case=draw(names),
+        trial=draw(st.integers(0, 3)),
+        judge=draw(names),
+        output_digest=draw(names),
+        score=score,
+        ticket=score.ticket if isinstance(score, Pending) else draw(st.none() | texts),
+        usage=draw(usages),
+        at=draw(moments if isinstance(score, Pending) else texts),
+        notes=tuple(draw(st.lists(texts, max_size=2))),
+        carried_from=draw(st.none() | names),
+        carried_from_revision=draw(st.none() | positive),
+    )
+
+
 records: st.SearchStrategy[Record] = st.one_of(
     output_records(),
     score_records(),
+    bridge_records(),
     st.builds(DeadlineRecord, names, st.lists(texts, max_size=3).map(tuple), moments),
     st.builds(
         LateRecord,
@@ -165,6 +188,7 @@ records: st.SearchStrategy[Record] = st.one_of(
         value=st.none() | floats,
         reason=st.none() | texts,
         at=texts,
+        side=st.none() | st.sampled_from(SIDES),
     ),
 )
 """Any record that a ledger file can hold."""

@@ -238,7 +238,7 @@ def test_outputs_that_were_not_stored__are_named(
     tmp_path: Path, program: Program, answers: Answers, kept: str
 ) -> None:
     """Absence is never success: a baseline that cannot be judged again is incomplete."""
-    more = {"store_outputs": "digest"} if kept == "digest" else {}
+    more: dict[str, Any] = {"store_outputs": "digest"} if kept == "digest" else {}
     suite = suite_of(tmp_path, answers, **more)
     done = run(suite, program)
     assert done.code == 0, done
@@ -302,8 +302,8 @@ def test_repair__mends_what_is_missing(tmp_path: Path, program: Program, answers
     shutil.rmtree(suite.out)
     assert program("plan", suite.path, "--out", "plan", cwd=tmp_path).code == 0
     for index in ("0", "1"):
-        words = ("--plan", "plan", "--index", index, "--out", "results")
-        assert program("shard", *words, cwd=tmp_path).code == 0
+        asked = ("shard", "--plan", "plan", "--index", index, "--out", "results")
+        assert program(*asked, cwd=tmp_path).code == 0
     path = tmp_path / "results" / "shard-0001.attempt-1.jsonl"
     kept = [line for line in lines(path) if line["record"] not in ("bridge", "end")]
     path.write_text("".join(json.dumps(line) + "\n" for line in kept), "utf-8")
