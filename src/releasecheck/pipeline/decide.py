@@ -58,6 +58,7 @@ from releasecheck.pipeline.noticing import (
 )
 from releasecheck.pipeline.owing import deadlines_fixed
 from releasecheck.pipeline.ruling import rule_of
+from releasecheck.pipeline.spending import SPENT, with_budgets
 from releasecheck.scorecard.lacking import owing
 from releasecheck.scorecard.numbers import count
 from releasecheck.settle import moment_of, text_of
@@ -117,7 +118,7 @@ def decide_run(
     baseline = anew.baseline
     gates = decide(table, plan, baseline, anew.anchor)
     certain = decided_early(plan, table, compared) if over.final and not over.pending else ()
-    gates = blocking(gates, certain)
+    gates = with_budgets(blocking(gates, certain), plan, merged)
     owing = not over.final and over.pending > 0
     waiting = waiting_for(plan, merged, now) if owing else ()
     outcome = None if owing else _verdict(gates, plan, over)
@@ -278,8 +279,7 @@ def _hours(seconds: float) -> str:
 
 
 _STOPPED = {
-    "cost_budget": "budget_exceeded: the cost budget was spent before every case was asked",
-    "time_budget": "budget_exceeded: the time budget ended before every case was asked",
+    **SPENT,
     "interrupted": "interrupted before every case was asked",
     "decided": "decided early: no case that is left could have saved the run from blocking",
     "target_unusable": "the target refused every call in the same way, so the rest was not asked",
