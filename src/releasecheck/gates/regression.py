@@ -9,15 +9,14 @@ import numpy as np
 
 from releasecheck.gates.evidence import Refusal, lost_note
 from releasecheck.gates.outcome import Decision
-from releasecheck.model.judge import YesNoJudge, value_range
+from releasecheck.model.judge import value_range
 from releasecheck.stats import aggregate_cases, exact, names, plain, show, to_float, verdicts
 from releasecheck.stats.clusters import cluster_sums, clusters_of
+from releasecheck.stats.lattice import p_no_drop
 from releasecheck.stats.paired import (
     drop_bound,
     drop_bound_yes_no,
-    mcnemar,
     not_inferior,
-    sign_flip,
 )
 from releasecheck.stats.power import detectable_drop, from_pairs, resolvable_drop
 
@@ -209,13 +208,8 @@ def _tested(
         case "point":
             pass
         case "significant":
-            # Which test it is hangs on what is tested and never on the values: else a case that turned worse
-            # could change the test, and with it p, in the candidate's favour.
-            p_value = (
-                mcnemar(worse, better)
-                if flipped and _always_yes_no(subject, pair)
-                else sign_flip(cluster_sums(drops, clusters), level.seed)
-            )
+            # Verdicts and grades lie on a grid, and p is exact: for yes and no it is McNemar's.
+            p_value = p_no_drop(cluster_sums(drops, clusters), level.seed)
         case "non-inferior":
             if flipped:
                 p_value = not_inferior(worse, better, drops.size, max_drop)
@@ -283,17 +277,6 @@ def case_means(col: Column) -> Floats:
 
 
 _LARGEST: Final = float(np.finfo(np.float64).max)
-
-
-def _always_yes_no(subject: Subject, pair: Shared) -> bool:
-    """Whether no score could make these drops anything but -1, 0 or 1."""
-    if subject.gate.stat == "pass_rate":
-        return True
-    if pair.now.state.shape[1] > 1 or pair.before.state.shape[1] > 1:
-        return False
-    if subject.judge is None:
-        return subject.gate.metric == "target_errors"
-    return isinstance(subject.judge.spec, YesNoJudge)
 
 
 def _is_yes_no(pair: Shared) -> bool:

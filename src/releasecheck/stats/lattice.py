@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from releasecheck.stats.binomial import at_least
+from releasecheck.stats.paired import sign_flip
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -22,8 +23,21 @@ _NEAR: Final = 1e-9
 """Part of a step by which rounding may move a value off its grid."""
 _SMALLEST: Final = 1e-12
 """No p is said to be less: below it there is only rounding."""
+_NOTHING: Final = 1e-12
+"""Part of the largest difference that is no difference."""
 _MOST: Final = 4_000_000
 """Terms of the distribution times distinct values: a fifth of a second, about."""
+
+
+def p_no_drop(drops: Floats, seed: int) -> float:
+    """One-sided p of "no drop" by flipping signs: over every pattern where that can be had, else over many.
+
+    Args:
+        drops: One for each case, or for each cluster the sum of its cases.
+        seed: Of the patterns, where not all can be looked at.
+    """
+    p = lattice_p(drops)
+    return sign_flip(drops, seed) if p is None else p
 
 
 def lattice_p(drops: Floats) -> float | None:
@@ -51,21 +65,21 @@ def lattice_p(drops: Floats) -> float | None:
 def _on_grid(drops: Floats) -> npt.NDArray[np.int64] | None:
     """The drops as multiples of the largest step that divides them all."""
     largest = float(np.abs(drops).max(initial=0.0))
+    nothing = np.abs(drops) <= _NOTHING * largest  # what rounding leaves of a difference of 0
     for scale in _SCALES:
         if largest * scale > _MOST:
             return None
         scaled = drops * scale
         steps = np.rint(scaled)
-        if bool((np.abs(scaled - steps) <= _NEAR).all()):
+        near = np.abs(scaled - steps) <= _NEAR
+        if bool((near & ((steps != 0) | nothing)).all()):
             whole = steps.astype(np.int64)
             step = int(np.gcd.reduce(whole)) if whole.size else 0
             return whole // step if step > 1 else whole
     return None
 
 
-def _chances(
-    sizes: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], total: int
-) -> Floats:
+def _chances(sizes: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], total: int) -> Floats:
     """Probability of each sum from 0 to `total`, each unit adding its size or nothing."""
     length = 1 << total.bit_length()
     k = np.arange(length // 2 + 1)
