@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import argparse
 import functools
+import json
 import math
+import subprocess
 import sys
 import time
 from dataclasses import dataclass
@@ -26,8 +28,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from releasecheck.model.table import SCORED
+from releasecheck.model.table import ANSWERED, SCORED, CaseRow, ScoreTable
 from releasecheck.stats import (
+    RESAMPLES,
     Column,
     cluster_sums,
     detectable_drop,
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from releasecheck.model.gate import Decide
+    from releasecheck.model.judge import Judge
     from releasecheck.model.table import Floats, Indices
     from releasecheck.stats import Spread
 
@@ -213,7 +217,9 @@ def detects(
         now = world.run(hard, clusters, drop, trials, rng).mean(axis=1)
         hits += blocks(decide, before - now, clusters, MAX_DROP, yes_no=world.yes_no)
         told += 1
-    return row(f"{decide} detects, known from {known}: {world.name}", n, hits, max(1, told), 0.75, 0.9)
+    return row(
+        f"{decide} detects, known from {known}: {world.name}", n, hits, max(1, told), 0.75, 0.9
+    )
 
 
 def _spread(
@@ -228,9 +234,7 @@ def _spread(
         again = world.run(hard, clusters, 0.0, 1, rng)
         return from_pairs((before - again)[:, 0], clusters, yes_no=world.yes_no, span=1.0)
     rule = "majority" if world.yes_no else None
-    return from_baseline(
-        column_of(before, yes_no=world.yes_no), clusters, pass_rule=rule, span=1.0
-    )
+    return from_baseline(column_of(before, yes_no=world.yes_no), clusters, pass_rule=rule, span=1.0)
 
 
 def simulation(times: int) -> Iterator[Row]:
@@ -274,16 +278,129 @@ def simulate(times: int) -> bool:
     return kept
 
 
+def decided(cases: int) -> dict[str, float]:
+    """Decide 10 gates over 3 judges in this process, and say what it took."""
+    import resource
+
+    from tests.unit.tables import YES_NO, baseline_of, plan_for
+
+    from releasecheck.gates import decide
+    from releasecheck.metrics import measure
+    from releasecheck.model.gate import GateSpec, NoRegression
+    from releasecheck.model.judge import SimilarityJudge
+
+    judges = (
+        YES_NO,
+        SimilarityJudge(id="close", type="similarity", pass_at=0.5),
+        SimilarityJudge(id="near", type="similarity"),
+    )
+    rng = np.random.default_rng(1)
+    rows = _rows(cases)
+    before = _table(rows, judges, rng, 0.0)
+    now = _table(rows, judges, rng, 0.004)
+    decisions: tuple[Decide, ...] = ("significant", "significant", "non-inferior")
+    gates = [
+        GateSpec(
+            id=f"g{index}",
+            metric=judges[index % 3].id,
+            stat="mean" if index % 3 == 2 or index < 5 else "pass_rate",
+            split=("all", "even")[index // 5],
+            no_regression=NoRegression(
+                max_drop=0.002, decide=decisions[index % 3 if index < 9 else 0]
+            ),
+        )
+        for index in range(10)
+    ]
+    plan = plan_for(now, *gates, judges=judges)
+    baseline = baseline_of(before, judges=judges)
+    start_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    started, busy = time.perf_counter(), time.process_time()
+    results = decide(now, plan, baseline)
+    seconds, cpu = time.perf_counter() - started, time.process_time() - busy
+    measured = measure(now, plan, baseline)
+    both = time.process_time() - busy
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    unit = 1 if sys.platform == "darwin" else 1024
+    return {
+        "gates": len(results),
+        "tested": sum(result.p_value is not None for result in results),
+        "metrics": len(measured),
+        "seconds": round(seconds, 2),
+        "cpu_seconds": round(cpu, 2),
+        "metrics_seconds": round(both - cpu, 2),
+        "before_mb": round(start_mb * unit / 1e6),
+        "peak_mb": round(peak * unit / 1e6),
+    }
+
+
+def _rows(cases: int) -> tuple[CaseRow, ...]:
+    return tuple(
+        CaseRow(
+            id=f"case-{index}",
+            digest=f"sha256:{index:064x}",
+            split=("even", "odd")[index % 2],
+            tags=(),
+            path="cases.jsonl",
+            line=index + 1,
+            cluster=f"doc-{index // 4}" if index % 2 else None,
+        )
+        for index in range(cases)
+    )
+
+
+def _table(
+    rows: tuple[CaseRow, ...], judges: tuple[Judge, ...], rng: np.random.Generator, drop: float
+) -> ScoreTable:
+    cases = len(rows)
+    value = np.clip(rng.normal(0.7 - drop, 0.2, (cases, 1, 3)), 0, 1)
+    value[:, :, 0] = value[:, :, 0] > 0.5
+    passed = (value >= 0.5).astype(np.int8)
+    passed[:, :, 2] = -1
+    return ScoreTable(
+        cases=rows,
+        judges=tuple(judge.id for judge in judges),
+        trials=1,
+        target=np.full((cases, 1), ANSWERED, dtype=np.int8),
+        latency_ms=rng.gamma(4.0, 100.0, (cases, 1)),
+        cost_usd=np.full((cases, 1), 0.001),
+        tokens=np.full((cases, 1), 500.0),
+        state=np.full((cases, 1, 3), SCORED, dtype=np.int8),
+        value=value,
+        passed=passed,
+        mendable=np.zeros((cases, 1, 3), dtype=bool),
+    )
+
+
+def cost(cases: int) -> None:
+    """Measure in a process of its own, whose memory is that of the decision."""
+    command = [sys.executable, __file__, "--step", "decide", "--cases", str(cases)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    found = json.loads(done.stdout)
+    print(
+        f"{cases:,} cases x 3 judges x {found['gates']} gates ({found['tested']} with p-values, of at least "
+        f"{RESAMPLES:,} patterns of signs): decided in {found['seconds']} s "
+        f"({found['cpu_seconds']} s of CPU); {found['metrics']} metrics with intervals in "
+        f"{found['metrics_seconds']} s of CPU; peak {found['peak_mb']} MB ({found['before_mb']} MB before)"
+    )
+
+
 def main() -> None:
     """Parse, simulate, measure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--simulate", action="store_true", help="only the promises")
     parser.add_argument("--cost", action="store_true", help="only time and memory")
-    parser.add_argument("--full", action="store_true", help="20,000 runs of each instead of 1,000")
+    parser.add_argument("--full", action="store_true", help="10,000 runs of each instead of 1,000")
+    parser.add_argument("--cases", type=int, default=100_000, help="of the cost")
+    parser.add_argument("--step", choices=["decide"], help=argparse.SUPPRESS)
     asked = parser.parse_args()
+    if asked.step == "decide":
+        print(json.dumps(decided(asked.cases)))
+        return
     kept = True
+    if asked.cost or not asked.simulate:
+        cost(asked.cases)
     if asked.simulate or not asked.cost:
-        kept = simulate(20_000 if asked.full else 1_000)
+        kept = simulate(10_000 if asked.full else 1_000)
     sys.exit(0 if kept else 1)
 
 

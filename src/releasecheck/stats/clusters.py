@@ -27,17 +27,17 @@ def clusters_of(names: Sequence[str | None]) -> Indices | None:
 
     A unit without a name is a cluster of its own. None where every unit is one, the usual case.
     """
+    if not any(name is not None for name in names):
+        return None
     numbers: dict[str, int] = {}
-    found = np.empty(len(names), dtype=np.intp)
+    found: list[int] = []
     count = 0
-    for index, name in enumerate(names):
-        if name is None:
-            found[index], count = count, count + 1
-            continue
-        if name not in numbers:
-            numbers[name], count = count, count + 1
-        found[index] = numbers[name]
-    return None if count == len(names) else found
+    for name in names:
+        number = count if name is None else numbers.setdefault(name, count)
+        found.append(number)
+        if number == count:
+            count += 1
+    return None if count == len(names) else np.array(found, dtype=np.intp)
 
 
 def chosen(clusters: Indices | None, rows: Indices) -> Indices | None:
