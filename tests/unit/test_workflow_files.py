@@ -25,6 +25,7 @@ ACTION = ROOT / "action.yml"
 PRODUCT = [path for path in FILES if path.name != "ci.yml"]
 """Not the build of this repository itself, which has permissions for the whole file."""
 SCRIPTS = [*sorted((ROOT / "action").glob("*.sh")), ROOT / ".ci/docs-search-setup"]
+DOCS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 OURS = (
     "releasecheck/releasecheck@v1",
     "releasecheck/releasecheck/.github/workflows/release-check.yml@v1",
@@ -68,6 +69,33 @@ def test_zizmor__pedantic(path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "No findings to report" in done.stdout + done.stderr
+
+
+PIPED = re.compile(r"releasecheck\b[^|\n#]*[^|]\|(?!\|)")
+"""A command of ours whose exit code the shell would forget."""
+
+
+@with_action
+def test_run__pipes_no_command_of_ours(path: Path) -> None:
+    """B77: the exit code of a pipe is that of its last part."""
+    scripts = [step["run"] for step in steps_of(path) if "run" in step]
+    assert not [line for script in scripts for line in script.splitlines() if PIPED.search(line)]
+
+
+@pytest.mark.parametrize("path", [*SCRIPTS, *DOCS], ids=name_of)
+def test_scripts_and_docs__pipe_no_command_of_ours(path: Path) -> None:
+    """B77: nor where people copy from; one sentence says why."""
+    text = path.read_text("utf-8")
+    shown = re.findall(r"```sh\n(.*?)```", text, re.DOTALL) if path.suffix == ".md" else [text]
+    assert not [line for part in shown for line in part.splitlines() if PIPED.search(line)]
+
+
+def test_piped__is_told_from_what_is_none() -> None:
+    """B77."""
+    for line in ("releasecheck run a.yaml | tee log", "  releasecheck verify out 2>&1|cat"):
+        assert PIPED.search(line), line
+    for line in ("releasecheck run a.yaml || exit 1", "releasecheck --help # a | b", "ls | sort"):
+        assert not PIPED.search(line), line
 
 
 @with_action
@@ -186,7 +214,7 @@ def gates() -> list[Any]:
 
 @pytest.mark.parametrize(("path", "job"), gates())
 def test_gate__runs_always_and_has_a_step_that_always_runs(path: Path, job: dict[str, Any]) -> None:
-    """Traps 10 and 11: what is skipped counts as passed."""
+    """B79, traps 10 and 11: what is skipped counts as passed."""
     expected = {
         "release-check.yml": "always()",
         "suites.yml": "always()",
@@ -257,7 +285,7 @@ def aggregate(results: str) -> int:
     ],
 )
 def test_aggregate__is_green_only_when_all_succeeded(results: str, green: bool) -> None:
-    """Traps 10 and 11; btclib and timothy: an empty set, and everything cancelled."""
+    """B79, traps 10 and 11; btclib and timothy: an empty set, and everything cancelled."""
     assert (aggregate(results) == 0) is green
 
 
