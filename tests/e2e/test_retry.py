@@ -250,7 +250,7 @@ def test_retry__of_answers_that_were_not_kept(
         assert done.code == 2, done
     out = suite.folder / "out-retry"
     assert [asked.question for asked in answers.asked] == ["q1"]
-    assert "1 scores cannot be had again" in done.err
+    assert "1 score cannot be had again" in done.err
     (lost,) = [row for row in lines(out / "results.jsonl") if row["case"] == "c2"]
     assert lost["scores"]["exact"]["state"] == "scored"
     assert (lost["scores"]["side"]["state"], lost["scores"]["side"]["reason"]) == (

@@ -45,6 +45,7 @@ from releasecheck.pipeline.sentinels import bridged_in, sentinels_in
 from releasecheck.pipeline.tools import code_of
 from releasecheck.pipeline.verify import require_verified
 from releasecheck.plan import PLAN_FILE
+from releasecheck.scorecard.numbers import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -245,7 +246,7 @@ class _Retry:
         classes = ",".join(self.request.classes)
         if tally.lost:
             self.world.progress.note(
-                f"{tally.lost} scores cannot be had again: their outputs were purged or not stored "
+                f"{count(tally.lost, 'score')} cannot be had again: the outputs were purged or not stored "
                 "(output_not_stored)"
             )
         if not tally.redone:
@@ -263,8 +264,8 @@ class _Retry:
             check_approval(plan, self.request.approved_by)
             self._check_target(recorded, roots)
         self.world.progress.note(
-            f"carried from {plan.run_id}: {tally.answers} answers with {tally.scores} scores; to do: "
-            f"{tally.to_ask} answers, and {tally.to_judge} scores of answers that are there"
+            f"carried from {plan.run_id}: {count(tally.answers, 'answer')} with {count(tally.scores, 'score')}; "
+            f"to do: {count(tally.to_ask, 'answer')}, and {count(tally.to_judge, 'score')} of what is there"
         )
 
     def _check_target(self, recorded: Recorded, roots: Roots) -> None:

@@ -63,6 +63,16 @@ _VALUE_RULE: Final = {
 }
 
 
+_CARRIED_FROM: Final = _TEXT | {
+    "description": "The run that recorded it first, of which this one is a retry."
+}
+_CARRIED: Final[dict[str, Any]] = {
+    "carried_from": _CARRIED_FROM,
+    "carried_from_revision": _whole(1)
+    | {"description": "The revision that measured it, which a later one kept."},
+}
+
+
 def case_schema() -> dict[str, Any]:
     """Of a line of `cases-NNNN.jsonl`, without its head."""
     return _object(
@@ -118,8 +128,10 @@ def _header() -> dict[str, Any]:
             "attempt": _whole(1),
             "started_at": _TIME,
             "tool": _TEXT,
+            "revision": _whole(1),
         },
-        "Line 1 of a ledger file; `shard` is null for what `finish` itself recorded.",
+        "Line 1 of a ledger file; `shard` is null for what `finish` itself, or a later revision, recorded.",
+        optional=("revision",),
     )
 
 
@@ -140,9 +152,10 @@ def _output() -> dict[str, Any]:
             "calls": _whole(1),
             "notes": _TEXTS,
             "fingerprint": _FINGERPRINT,
+            "carried_from": _CARRIED_FROM,
         },
         "What the target answered to one trial, or how it failed.",
-        optional=("calls", "notes", "fingerprint"),
+        optional=("calls", "notes", "fingerprint", "carried_from"),
     )
     # Either an answer, which has a digest even when its content is not stored, or a failure.
     return schema | {
@@ -169,9 +182,10 @@ def _score() -> dict[str, Any]:
             "revision": _whole(1),
             "at": _TIME,
             "notes": _TEXTS,
+            **_CARRIED,
         },
         "What one judge said about one output.",
-        optional=("notes",),
+        optional=("notes", *_CARRIED),
     )
 
 
@@ -190,8 +204,10 @@ def _sentinel() -> dict[str, Any]:
             "ticket": _TEXT_OR_NULL,
             "usage": {"$ref": "#/$defs/usage"},
             "at": _TIME,
+            **_CARRIED,
         },
         "What one judge said about an answer whose score is known.",
+        optional=tuple(_CARRIED),
     )
 
 
@@ -212,9 +228,10 @@ def _bridge() -> dict[str, Any]:
             "usage": {"$ref": "#/$defs/usage"},
             "at": _TIME,
             "notes": _TEXTS,
+            **_CARRIED,
         },
         "What one judge said about a stored output of the baseline or the anchor.",
-        optional=("notes",),
+        optional=("notes", *_CARRIED),
     )
 
 
