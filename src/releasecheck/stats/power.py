@@ -230,7 +230,7 @@ def _detectable_mean(
             assert_never(decide)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _detectable_flips(
     decide: Decide, max_drop: float, pairs: int, share: float, alpha: float, power: float
 ) -> float | None:
