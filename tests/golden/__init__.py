@@ -33,6 +33,10 @@ def _few(sample: samples.Sample) -> Report:
 GOLDEN: Final[dict[str, Callable[[], bytes]]] = {
     "blocked.html": lambda: b"".join(render_html(samples.blocked().report, cases=2)),
     "blocked.md": lambda: render_summary(samples.blocked().report).encode("utf-8"),
+    "waived.html": lambda: b"".join(render_html(samples.overridden().report, cases=1)),
+    "waived.md": lambda: render_summary(samples.overridden().report).encode("utf-8"),
+    "waived.xml": lambda: b"".join(render_junit(_few(samples.overridden()))),
+    "inferior.md": lambda: render_summary(samples.inferior().report).encode("utf-8"),
     "refused.md": lambda: render_summary(samples.refused().report).encode("utf-8"),
     "refused.xml": lambda: b"".join(render_junit(_few(samples.refused()))),
     "badge.svg": lambda: render_badge_svg(BADGE, "sha256:" + "ab" * 32),

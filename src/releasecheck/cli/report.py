@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from releasecheck.cli.output import document, say
+from releasecheck.scorecard.earlier import drift_rows
+from releasecheck.scorecard.exceptions import notices, quarantine_words
 from releasecheck.scorecard.lacking import lacking
+from releasecheck.scorecard.lines import compared_with, comparisons
+from releasecheck.scorecard.models import model_facts
 from releasecheck.scorecard.numbers import count
-from releasecheck.scorecard.verdict import next_steps
+from releasecheck.scorecard.verdict import aside_words, headline, next_steps, reasons
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +30,8 @@ def show_scorecard(card: Scorecard, out: Path, *, as_json: bool) -> None:
     held_back = lacking(card)
     spoken = {f"{gate.id}: {gate.outcome}: {gate.reason}" for gate in card.gates}
     spoken.update(held_back)
-    for line in card.reasons:
+    first, *rest = (headline(card), *reasons(card)) if card.overridden else card.reasons or ("",)
+    for line in (first + aside_words(card), *rest):
         if line not in spoken:
             say(line)
     counts = card.counts
@@ -38,11 +43,28 @@ def show_scorecard(card: Scorecard, out: Path, *, as_json: bool) -> None:
     for line in held_back:
         say(f"  {line}")
     for gate in card.gates:
-        say(f"  {gate.outcome:<15} {gate.id}: {gate.rule}: {gate.reason}")
+        outcome = f"{gate.outcome}, waived" if gate.waived else gate.outcome
+        say(f"  {outcome:<15} {gate.id}: {gate.rule}: {gate.reason}")
+    for row in comparisons(card, SHOWN_FLIPS):
+        say(f"  {row.gate}, {row.sentence}")
+        for flip in row.flips:
+            more = f" and {flip.more} more" if flip.more else ""
+            say(f"    {flip.words}: {', '.join(flip.ids)}{more}")
     for judge, flips in sorted(card.flips.items()):
         _list_flips(f"newly failing ({judge})", flips.new_failures)
         _list_flips(f"newly passing ({judge})", flips.new_passes)
-    for notice in card.notices:
+    for line in compared_with(card):
+        say(f"  {line}")
+    for drift in drift_rows(card):
+        say(
+            f"  drift of {drift.what}: {drift.value}, {drift.since_baseline} since the baseline, "
+            f"{drift.since_anchor} since the anchor"
+        )
+    for one in card.quarantine:
+        say(f"  quarantine: {quarantine_words(one)}")
+    for name, value in model_facts(card):
+        say(f"  {name.lower()} {value}")
+    for notice in notices(card):
         say(f"note: {notice}")
     for step in next_steps(card, str(out)):
         say(f"next: {step}")

@@ -15,8 +15,15 @@ TOLERANCE: Final = 1e-9
 """For intervals and p-values, which floating-point libraries may round differently."""
 ROUNDED: Final = frozenset(
     {
-        "ci_low", "ci_high", "delta_ci_low", "delta_ci_high", "p_value", "p_adjusted",
-        "min_detectable_drop", "resolvable_drop", "drop_bound",
+        "ci_low",
+        "ci_high",
+        "delta_ci_low",
+        "delta_ci_high",
+        "p_value",
+        "p_adjusted",
+        "min_detectable_drop",
+        "resolvable_drop",
+        "drop_bound",
     }  # fmt: skip
 )
 MAPS: Final = frozenset(

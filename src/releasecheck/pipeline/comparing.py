@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from releasecheck.gates import case_changes, flips
+from releasecheck.metrics import measure
 from releasecheck.pipeline.baselines import read_baseline
+from releasecheck.pipeline.models import other_models
+from releasecheck.scorecard.numbers import count
 from releasecheck.stats import exact, to_float
 
 if TYPE_CHECKING:
@@ -22,6 +25,8 @@ class MetricDifference:
 
     base: Metric | None
     candidate: Metric | None
+    around: tuple[float, float] | None = None
+    """The interval of the difference, where it has one."""
 
     @property
     def delta(self) -> float | None:
@@ -44,6 +49,8 @@ class MetricDifference:
             "base": None if self.base is None else self.base.model_dump(mode="json"),
             "candidate": None if self.candidate is None else self.candidate.model_dump(mode="json"),
             "delta": self.delta,
+            "delta_ci_low": None if self.around is None else self.around[0],
+            "delta_ci_high": None if self.around is None else self.around[1],
         }
 
 
@@ -57,6 +64,8 @@ class Comparison:
     flips: dict[str, Flips]
     cases: CaseChanges
     judges_changed: tuple[str, ...]
+    models: str = ""
+    """That another model answered; empty where the same did, or one side does not say."""
 
     def to_json(self) -> dict[str, Json]:
         """The report as a document."""
@@ -67,6 +76,7 @@ class Comparison:
             "flips": {judge: found.model_dump(mode="json") for judge, found in self.flips.items()},
             "cases": self.cases.model_dump(mode="json"),
             "judges_changed": list(self.judges_changed),
+            "models": self.models or None,
         }
 
     def lines(self) -> list[str]:
@@ -75,6 +85,10 @@ class Comparison:
         for judge, found in sorted(self.flips.items()):
             for title, ids in (("fails", found.new_failures), ("passes", found.new_passes)):
                 lines += [f"  {judge}: now {title}: {case}" for case in ids]
+            lines.append(
+                f"{judge}: {count(len(found.new_failures), 'case')} newly failing, "
+                f"{count(len(found.new_passes), 'case')} newly passing"
+            )
         cases = self.cases
         lines.append(
             f"cases: {cases.same} the same, {len(cases.changed)} changed, {len(cases.added)} added, "
@@ -83,6 +97,7 @@ class Comparison:
         lines += [
             f"judge {judge} changed: its scores do not compare" for judge in self.judges_changed
         ]
+        lines += [self.models] if self.models else []
         return lines
 
 
@@ -90,8 +105,12 @@ def _metric_line(entry: MetricDifference) -> str:
     some = entry.candidate or entry.base
     assert some is not None  # noqa: S101 - made from at least one side
     sides = " -> ".join(_side(metric) for metric in (entry.base, entry.candidate))
-    delta = "" if entry.delta is None else f" ({entry.delta:+.6g})"
+    delta = "" if entry.delta is None else f" ({entry.delta:+.6g}{_around(entry.around)})"
     return f"{some.metric} {some.stat} in {some.split}: {sides}{delta}"
+
+
+def _around(interval: tuple[float, float] | None) -> str:
+    return "" if interval is None else f", {interval[0]:+.4g} to {interval[1]:+.4g}"
 
 
 def _side(metric: Metric | None) -> str:
@@ -115,15 +134,23 @@ def compare(base: Path, candidate: Path) -> Comparison:
         for side in (one, other)
     ]
     keys = dict.fromkeys([*keyed[1], *keyed[0]])
+    around = {
+        (metric.metric, metric.split, metric.stat): (metric.delta_ci_low, metric.delta_ci_high)
+        for metric in measure(other.baseline.table, other.measured, one.baseline)
+        if metric.delta_ci_low is not None and metric.delta_ci_high is not None
+    }
     digests = [side.baseline.judge_digests for side in (one, other)]
     shared = [judge for judge in digests[0] if judge in digests[1]]
     return Comparison(
         base=one.manifest.run_id,
         candidate=other.manifest.run_id,
-        metrics=tuple(MetricDifference(keyed[0].get(key), keyed[1].get(key)) for key in keys),
+        metrics=tuple(
+            MetricDifference(keyed[0].get(key), keyed[1].get(key), around.get(key)) for key in keys
+        ),
         flips=flips(other.baseline.table, other.measured, one.baseline),
         cases=case_changes(
             other.baseline.table, one.baseline, partial=other.measured.mode != "full"
         ),
         judges_changed=tuple(judge for judge in shared if digests[0][judge] != digests[1][judge]),
+        models=other_models(other.baseline.models, one.baseline.models),
     )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from releasecheck.pipeline.folders import REVISIONS
+from releasecheck.scorecard.exceptions import quarantine_notice, waived_words, waiver_notice
 from releasecheck.scorecard.numbers import count
 from releasecheck.scorecard.policy import dataset_words, setting_words
-from releasecheck.stats import names, quote
+from releasecheck.stats import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,14 +50,8 @@ def lineage_notices(plan: Plan, merged: Merged) -> Iterator[str]:
 
 def exception_notices(plan: Plan) -> Iterator[str]:
     """What the suite lets pass for a while: whose, why, and until when."""
-    for one in plan.quarantine:
-        of = "every gate" if one.judge is None else f"gates on {one.judge}"
-        yield (
-            f"quarantine: case {quote(one.case)} is left out of {of} until {one.until}: {one.reason} "
-            f"(owner {one.owner})"
-        )
-    for waiver in plan.waivers:
-        yield f"waiver for gate {waiver.gate} until {waiver.until}: {waiver.why} ({waiver.who})"
+    yield from map(quarantine_notice, plan.quarantine)
+    yield from map(waiver_notice, plan.waivers)
 
 
 def waiver_lines(plan: Plan, gates: Sequence[GateResult]) -> Iterator[str]:
@@ -70,7 +65,7 @@ def waiver_lines(plan: Plan, gates: Sequence[GateResult]) -> Iterator[str]:
     for waiver in plan.waivers:
         if waiver.gate not in waived:
             continue
-        line = f"{waiver.gate}: waived until {waiver.until} by {waiver.who}: {waiver.why}"
+        line = waived_words(waiver)
         if others:
             line += f"; that releases nothing while {names(others)} stop it"
         yield line

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from releasecheck.assets import templates_dir
 from releasecheck.scorecard.cases import ATTENTION, KINDS, select
+from releasecheck.scorecard.comparisons import comparison_rows
+from releasecheck.scorecard.earlier import drift_rows, earlier_runs
+from releasecheck.scorecard.exceptions import notices
 from releasecheck.scorecard.lacking import lacking
+from releasecheck.scorecard.models import model_facts
 from releasecheck.scorecard.numbers import NOTHING, count, shown
 from releasecheck.scorecard.policy import change_lines, policy_words
 from releasecheck.scorecard.tables import counted, gate_rows, metric_rows
@@ -59,6 +63,11 @@ def render_html(report: Report, cases: int = CASES_SHOWN) -> Iterator[bytes]:
             open=is_open(card),
             counted=counted(card),
             lacking=lacking(card),
+            notices=notices(card),
+            comparisons=comparison_rows(card),
+            earlier=earlier_runs(card),
+            drift=drift_rows(card),
+            quarantine=card.quarantine,
             gates=gate_rows(card),
             metrics=metric_rows(card),
             facts=_facts(report),
@@ -104,7 +113,9 @@ def _facts(report: Report) -> tuple[tuple[str, str], ...]:
         facts.append(("Outputs of", f"{card.adopted.run_id}, {card.adopted.plan_digest}"))
     if card.revision > 1:
         facts.append(("Scoring revision", str(card.revision)))
-    return tuple(facts)
+    if card.retry_of is not None:
+        facts.append(("Retry of", card.retry_of))
+    return (*facts, *model_facts(card))
 
 
 def _costs(report: Report) -> tuple[tuple[str, str], ...]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from releasecheck.model.judge import pass_mark
+from releasecheck.scorecard.exceptions import quarantine_notice, waiver_of
 from releasecheck.scorecard.numbers import shown
 from releasecheck.scorecard.texts import as_text, cut, shorten
 from releasecheck.scorecard.xml import HEAD, Xml, element, end, start, text
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from releasecheck.model.results import RowScore, RowView
-    from releasecheck.model.scorecard import GateResult, Outcome
+    from releasecheck.model.scorecard import GateResult, Outcome, Scorecard
     from releasecheck.scorecard.report import Report
 
 _LONGEST: Final = 2000
@@ -91,12 +92,13 @@ def _document(report: Report) -> Iterator[str]:
     yield start("testsuite", cases.attributes(f"{suite}: cases")) + "\n"
     marks = {judge.id: pass_mark(judge.spec) for judge in report.plan.judges}
     several = report.plan.trials > 1
+    aside = _quarantined(report.scorecard)
     for view in report.rows():
-        yield from _tests_of(view, suite, marks, several=several)
+        yield from _tests_of(view, suite, marks, aside, several=several)
     yield end("testsuite") + "\n"
     yield start("testsuite", gates.attributes(f"{suite}: gates")) + "\n"
     for gate in report.scorecard.gates:
-        yield _gate(gate, suite) + "\n"
+        yield _gate(report.scorecard, gate, suite) + "\n"
     yield end("testsuite") + "\n" + end("testsuites") + "\n"
 
 
@@ -113,10 +115,15 @@ def _count_cases(rows: Iterator[RowView]) -> _Totals:
     return totals
 
 
+def gate_result(gate: GateResult) -> str:
+    """How a gate's test ends: a block that is waived is no failure, and no pass either."""
+    return "skipped" if gate.waived else _GATES[gate.outcome]
+
+
 def _count_gates(gates: Iterable[GateResult]) -> _Totals:
     totals = _Totals()
     for gate in gates:
-        totals.add(_GATES[gate.outcome])
+        totals.add(gate_result(gate))
     return totals
 
 
@@ -131,26 +138,42 @@ def _outcome(score: RowScore, *, passed: bool | None) -> str:
 
 
 def _tests_of(
-    view: RowView, suite: str, marks: Mapping[str, float | None], *, several: bool
+    view: RowView,
+    suite: str,
+    marks: Mapping[str, float | None],
+    aside: Mapping[tuple[str, str | None], str],
+    *,
+    several: bool,
 ) -> Iterator[str]:
     name = f"{view.case.id} [trial {view.row.trial}]" if several else view.case.id
     for judge, score in view.row.scores.items():
         attributes = {"classname": f"{suite}.{judge}", "name": name}
         if view.row.latency_ms is not None:
             attributes["time"] = f"{view.row.latency_ms / 1000:.3f}"
-        inside = _inside(view, judge, score, marks.get(judge))
+        known = aside.get((view.case.id, judge)) or aside.get((view.case.id, None), "")
+        inside = _inside(view, judge, score, marks.get(judge), known)
         yield element("testcase", attributes, *inside) + "\n"
 
 
-def _inside(view: RowView, judge: str, score: RowScore, mark: float | None) -> tuple[Xml, ...]:
+def _quarantined(card: Scorecard) -> dict[tuple[str, str | None], str]:
+    """(case, judge, or None for all of them) -> that it is in quarantine, and why."""
+    return {(one.case, one.judge): quarantine_notice(one) for one in card.quarantine}
+
+
+def _inside(
+    view: RowView, judge: str, score: RowScore, mark: float | None, known: str
+) -> tuple[Xml, ...]:
     match _outcome(score, passed=view.row.passed.get(judge)):
         case "failure":
             message = f"{shown(judge, score.value, [mark])} does not pass"
             if mark is not None:
                 message += f" (pass mark {shown(judge, mark)})"
+            if known:
+                message += f"; {known}"
             return (_result("failure", "not passed", message, _details(view, score)),)
         case "error":
-            return (_result("error", score.state, _why(view, score), _details(view, score)),)
+            why = _why(view, score) + (f"; {known}" if known else "")
+            return (_result("error", score.state, why, _details(view, score)),)
         case "skipped":
             return (element("skipped", {"message": _message(score.reason or "not applicable")}),)
         case _:
@@ -190,14 +213,18 @@ def _short(words: str) -> str:
     return f"{part.text} [{part.more} more characters, {part.digest}]" if part.more else part.text
 
 
-def _gate(gate: GateResult, suite: str) -> Xml:
+def _gate(card: Scorecard, gate: GateResult, suite: str) -> Xml:
     attributes = {"classname": f"{suite}.gates", "name": gate.id}
     what = f"{gate.metric}, {gate.stat} in {gate.split}: {gate.rule}"
-    match _GATES[gate.outcome]:
+    match gate_result(gate):
         case "passed":
             inside = element("system-out", {}, text(f"{what}\n{gate.reason}"))
         case "skipped":
-            inside = element("skipped", {"message": _message(f"{gate.outcome}: {gate.reason}")})
+            waiver = waiver_of(card, gate)
+            words = f"{gate.outcome}: {gate.reason}"
+            if waiver is not None:
+                words = f"blocked, and waived until {waiver.until} by {waiver.who}: {waiver.why}; {gate.reason}"
+            inside = element("skipped", {"message": _message(words)})
         case kind:
             inside = _result(kind, gate.outcome, gate.reason, what)
     return element("testcase", attributes, inside)

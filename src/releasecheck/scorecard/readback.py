@@ -20,7 +20,7 @@ from releasecheck.canonical import JsonProblem, parse_json, parse_own
 from releasecheck.errors import Untrusted
 from releasecheck.model.results import RowScore
 from releasecheck.model.scorecard import Scorecard
-from releasecheck.scorecard.verdict import OUTCOME_WORDS
+from releasecheck.scorecard.verdict import gate_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -188,7 +188,9 @@ def _check_junit(read: Reader, scorecard: Scorecard) -> None:
     _same("skipped scores", cases["skipped"], counts.not_applicable)
     for state in ("failed", "missing", "pending"):
         _same(f"{state} scores", found.kinds[state], getattr(counts, state))
-    expected = Counter(_JUNIT_OUTCOMES[gate.outcome] for gate in scorecard.gates)
+    expected = Counter(
+        "skipped" if gate.waived else _JUNIT_OUTCOMES[gate.outcome] for gate in scorecard.gates
+    )
     _same("gates", dict(found.outcomes["gates"]), dict(expected))
 
 
@@ -219,7 +221,10 @@ class _Page(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.main: dict[str, str | None] = {}
+        self.body = ""
         self.gates: Counter[str] = Counter()
+        self.waived = 0
+        self.quarantined = 0
         self.states: States = Counter()
         self.cases = 0
         self.trials = 0
@@ -230,8 +235,13 @@ class _Page(HTMLParser):
         found = dict(attrs)
         if tag == "main":
             self.main = found
+        elif tag == "body":
+            self.body = str(found.get("class"))
         elif tag == "tr" and "data-gate" in found:
             self.gates[str(found["data-outcome"])] += 1
+            self.waived += found["data-waived"] == "yes"
+        elif "data-quarantined" in found or found.get("id") == "more-quarantined":
+            self.quarantined += int(str(found["data-more"])) if "data-more" in found else 1
         elif tag == "article" or found.get("id") == "left-out":
             self.cases += 1 if tag == "article" else int(str(found["data-cases"]))
             self.trials += int(str(found["data-trials"]))
@@ -257,8 +267,13 @@ def _check_html(read: Reader, scorecard: Scorecard) -> None:
     _same("whole page", page.ended, expected=True)
     _same("run", page.main.get("data-run"), scorecard.run_id)
     _same("verdict", page.main.get("data-verdict"), scorecard.verdict or "waiting")
+    overridden = "yes" if scorecard.overridden else "no"
+    _same("overridden", page.main.get("data-overridden"), overridden)
+    _same("green", "tone-good" in page.body.split(), scorecard.verdict == "pass")
     _same("exit code", page.main.get("data-exit-code"), str(scorecard.exit_code))
     _same("gates", dict(page.gates), _outcomes(scorecard))
+    _same("waived gates", page.waived, sum(gate.waived for gate in scorecard.gates))
+    _same("cases in quarantine", page.quarantined, len(scorecard.quarantine))
     _same("cases", page.cases, scorecard.counts.cases)
     _same("trials", page.trials, scorecard.counts.trials)
     _same_states(page.states, scorecard)
@@ -266,7 +281,9 @@ def _check_html(read: Reader, scorecard: Scorecard) -> None:
 
 # --- Markdown ---------------------------------------------------------------------------------------
 
-_VERDICT: Final = re.compile(r"Verdict <code>([a-z_ ]+)</code>, exit code (\d+)\.$")
+_VERDICT: Final = re.compile(
+    r"Verdict <code>([a-z_ ]+)</code>(, overridden by a waiver)?, exit code (\d+)\.$"
+)
 _MORE_GATES: Final = re.compile(r"^and (\d+) more gates in `scorecard\.html`$")
 _HEADER: Final = "| pairs | scored | not applicable | failed | missing | pending |"
 _GATES_HEADER: Final = "| outcome | gate |"
@@ -283,14 +300,15 @@ def _check_summary(read: Reader, scorecard: Scorecard) -> None:
         message = "it says no verdict at its beginning"
         raise _Differs(message)
     _same("verdict", said[1], scorecard.verdict or "none yet")
-    _same("exit code", said[2], str(scorecard.exit_code))
+    _same("overridden", said[2] is not None, scorecard.overridden)
+    _same("exit code", said[3], str(scorecard.exit_code))
     states = [str(number) for number in _expected_states(scorecard).values()]
     _same("scores", _rows_after(lines, _HEADER), [[str(scorecard.counts.pairs), *states]])
     gates = [row[0].partition(" ")[2] for row in _rows_after(lines, _GATES_HEADER)]
     more = sum(int(match[1]) for line in lines if (match := _MORE_GATES.match(line)))
     _same("gates", len(gates) + more, len(scorecard.gates))
     if not more:
-        expected = Counter(OUTCOME_WORDS[gate.outcome] for gate in scorecard.gates)
+        expected = Counter(map(gate_word, scorecard.gates))
         _same("outcomes", dict(Counter(gates)), dict(expected))
 
 
@@ -328,6 +346,12 @@ def _check_badge(read: Reader, scorecard: Scorecard) -> None:
     _same("other keys", sorted(set(badge) - BADGE_KEYS), [])
     if badge["color"] == "brightgreen":
         _same("verdict", "pass", scorecard.verdict)
+    _same("waived", ", waived" in badge["message"], _claims_waiver(scorecard, badge["message"]))
+
+
+def _claims_waiver(scorecard: Scorecard, message: str) -> bool:
+    """Whether a badge that claims something has to say that it was overridden."""
+    return scorecard.overridden and "blocked" in message
 
 
 def _check_svg(read: Reader, scorecard: Scorecard) -> None:

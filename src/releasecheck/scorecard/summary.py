@@ -11,8 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from releasecheck.scorecard.cases import ATTENTION, select
+from releasecheck.scorecard.earlier import drift_rows
 from releasecheck.scorecard.escape import Markdown, markdown, markdown_code
+from releasecheck.scorecard.exceptions import notices
 from releasecheck.scorecard.lacking import lacking
+from releasecheck.scorecard.lines import comparisons, earlier_lines, quarantine_rows
+from releasecheck.scorecard.models import model_facts
 from releasecheck.scorecard.numbers import count
 from releasecheck.scorecard.policy import change_lines
 from releasecheck.scorecard.tables import counted, gate_rows, metric_rows
@@ -106,7 +110,7 @@ def _render(report: Report, selection: Selection, room: _Room) -> str:
     card = report.scorecard
     gates, metrics = gate_rows(card), metric_rows(card)
     why, more_reasons = listing(_sentences(reasons(card)), room.reasons)
-    notices, more_notices = listing(_sentences(card.notices), room.reasons)
+    notes, more_notices = listing(_sentences(notices(card)), room.reasons)
     changes = () if card.policy is None else change_lines(card.policy.changes)
     edits, more_edits = listing(_sentences(changes), room.edits)
     looked = [view for view in selection.shown if view.kind in ATTENTION]
@@ -123,12 +127,17 @@ def _render(report: Report, selection: Selection, room: _Room) -> str:
             more_reasons=more_reasons,
             steps=next_steps(card),
             open=is_open(card),
-            notices=notices,
+            notices=notes,
             more_notices=more_notices,
             gates=gates[: room.gates],
             more_gates=len(gates) - len(gates[: room.gates]),
             edits=edits,
             more_edits=more_edits,
+            comparisons=tuple(comparisons(card, room.flips)),
+            quarantine=quarantine_rows(card, room.flips),
+            more_quarantine=len(card.quarantine) - min(len(card.quarantine), room.flips),
+            earlier=tuple(earlier_lines(card, room.flips)),
+            drift=drift_rows(card) if room.flips else (),
             flips=tuple(_flips(report, room.flips)),
             incomplete=tuple(_incomplete(report, room.incomplete)),
             total=selection.total,
@@ -138,6 +147,7 @@ def _render(report: Report, selection: Selection, room: _Room) -> str:
             more_cases=selection.attention - len(looked[: room.cases]),
             closer=tuple(_closer(view) for view in looked[: room.closer]),
             commit=commit,
+            models=model_facts(card),
         )
     )
     return str(text)

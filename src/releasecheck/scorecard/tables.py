@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from releasecheck.model.gate import BUILTIN_METRICS
 from releasecheck.scorecard.numbers import NOTHING, change, count, share, shown
-from releasecheck.scorecard.verdict import OUTCOME_TONES, OUTCOME_WORDS, SIGNS
+from releasecheck.scorecard.verdict import OUTCOME_TONES, SIGNS, gate_tone, gate_word
 from releasecheck.stats import plain, show
 
 if TYPE_CHECKING:
@@ -35,7 +35,9 @@ class GateRow:
     baseline: str
     delta: str
     compared: str
+    """`84 of 84`, or `82 cases` where two runs were compared."""
     reason: str
+    waived: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,8 @@ class MetricRow:
     """False where a score that should be there is not."""
     baseline: str
     delta: str
+    delta_interval: str
+    """Of the change, low to high; an empty text where there is none."""
     bar: Bar | None
 
 
@@ -78,16 +82,19 @@ def gate_rows(scorecard: Scorecard) -> tuple[GateRow, ...]:
     """Every gate, the worst outcome first, otherwise in the order of the suite."""
     places = {outcome: place for place, outcome in enumerate(reversed(OUTCOME_TONES))}
     ordered = sorted(scorecard.gates, key=lambda gate: places[gate.outcome])
-    return tuple(_gate_row(gate) for gate in ordered)
+    whole = {(m.metric, m.split, m.stat): m for m in scorecard.metrics}
+    return tuple(
+        _gate_row(gate, whole.get((gate.metric, gate.split, gate.stat))) for gate in ordered
+    )
 
 
-def _gate_row(gate: GateResult) -> GateRow:
-    tone = OUTCOME_TONES[gate.outcome]
+def _gate_row(gate: GateResult, whole: Metric | None) -> GateRow:
+    tone = gate_tone(gate)
     now, before = _told_apart(gate.value, gate.baseline_value)
     return GateRow(
         id=gate.id,
         outcome=gate.outcome,
-        word=OUTCOME_WORDS[gate.outcome],
+        word=gate_word(gate),
         tone=tone,
         sign=SIGNS[tone],
         what=f"{gate.metric}, {gate.stat} in {gate.split}",
@@ -95,9 +102,21 @@ def _gate_row(gate: GateResult) -> GateRow:
         value=shown(gate.metric, gate.value, (gate.threshold, before)),
         baseline=shown(gate.metric, gate.baseline_value, (now,)),
         delta=change(gate.metric, gate.delta, (gate.threshold,)),
-        compared=NOTHING if gate.compared is None else f"{gate.compared:,}",
+        compared=_compared(gate, whole),
         reason=gate.reason,
+        waived=gate.waived,
     )
+
+
+def _compared(gate: GateResult, whole: Metric | None) -> str:
+    """How much a gate rests on: cases on both sides, or scores of all that there should be."""
+    if gate.compared is None:
+        return NOTHING
+    if gate.decide is not None:
+        return count(gate.compared, "case")
+    if whole is not None and gate.compared == whole.n_scored:
+        return f"{whole.n_scored:,} of {whole.n_expected:,}"
+    return f"{gate.compared:,}"
 
 
 def _told_apart(value: float | None, other: float | None) -> tuple[float | None, float | None]:
@@ -124,7 +143,7 @@ def metric_rows(scorecard: Scorecard) -> tuple[MetricRow, ...]:
 
 
 def _same_numbers(row: MetricRow, other: MetricRow) -> bool:
-    numbers = ("metric", "split", "value", "interval", "n", "baseline", "delta")
+    numbers = ("metric", "split", "value", "interval", "n", "baseline", "delta", "delta_interval")
     return row.value != NOTHING and all(
         getattr(row, name) == getattr(other, name) for name in numbers
     )
@@ -159,8 +178,16 @@ def _metric_row(metric: Metric, gates: Iterable[GateResult]) -> MetricRow:
         complete=unsaid or metric.n_scored == metric.n_expected > 0,
         baseline=shown(name, metric.baseline_value, (now,)),
         delta=change(name, metric.delta),
+        delta_interval=_around(metric),
         bar=_bar(metric, thresholds, interval),
     )
+
+
+def _around(metric: Metric) -> str:
+    low, high = metric.delta_ci_low, metric.delta_ci_high
+    if metric.delta is None or low is None or high is None:
+        return ""
+    return f"{change(metric.metric, low)} to {change(metric.metric, high)}"
 
 
 _MARGIN: Final = 1.1

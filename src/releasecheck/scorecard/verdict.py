@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from releasecheck.scorecard.exceptions import in_quarantine, waived_gates, waived_words
 from releasecheck.scorecard.numbers import count, moment
+from releasecheck.scorecard.texts import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from releasecheck.model.scorecard import Outcome, Scorecard
+    from releasecheck.model.scorecard import GateResult, Outcome, Scorecard
 
 Tone: TypeAlias = Literal["good", "neutral", "warn", "bad", "wait"]
 OUTCOME_TONES: Final[dict[Outcome, Tone]] = {
@@ -40,12 +42,23 @@ _HEADLINES: Final[dict[Outcome, str]] = {
     "blocked_missing": "No verdict: scores are missing",
     "block": "Blocked",
 }
+_LONGEST_GATES: Final = 80
 _ENDS: Final = {
     "failed": "the run failed",
     "cancelled": "the run was cancelled",
     "superseded": "a newer run took its place",
     "expired": "the run expired before it was complete",
 }
+
+
+def gate_word(gate: GateResult) -> str:
+    """The outcome of a gate for people; that it is waived belongs to it."""
+    return f"{OUTCOME_WORDS[gate.outcome]}, waived" if gate.waived else OUTCOME_WORDS[gate.outcome]
+
+
+def gate_tone(gate: GateResult) -> Tone:
+    """How it looks; what is waived is no pass."""
+    return "warn" if gate.waived else OUTCOME_TONES[gate.outcome]
 
 
 def is_open(scorecard: Scorecard) -> bool:
@@ -65,12 +78,27 @@ def headline(scorecard: Scorecard) -> str:
     if scorecard.verdict is None:
         text = "Waiting for scores"
     elif scorecard.overridden:
-        text = "Blocked, and overridden by a recorded waiver"
+        text = f"Blocked, and waived{_waived(scorecard)}"
     elif scorecard.verdict == "blocked_missing" and _only_sentinels(scorecard):
         text = "No verdict: a judge cannot be trusted"
     else:
-        text = _HEADLINES[scorecard.verdict]
+        text = _HEADLINES[scorecard.verdict] + aside_words(scorecard)
     return f"{text} ({_ENDS[scorecard.status]})" if scorecard.status in _ENDS else text
+
+
+def aside_words(scorecard: Scorecard) -> str:
+    """`, with 1 case in quarantine` behind the word of a run that passed; empty without any."""
+    number = in_quarantine(scorecard)
+    if not number or scorecard.verdict not in ("pass", "bootstrap"):
+        return ""
+    return f", with {count(number, 'case')} in quarantine"
+
+
+def _waived(scorecard: Scorecard) -> str:
+    gates = waived_gates(scorecard)
+    if not gates:
+        return ""
+    return f": {'gate' if len(gates) == 1 else 'gates'} {shorten(', '.join(gates), _LONGEST_GATES)}"
 
 
 def _only_sentinels(scorecard: Scorecard) -> bool:
@@ -92,7 +120,15 @@ def reasons(scorecard: Scorecard) -> tuple[str, ...]:
     if first.startswith(word):
         told = first.removeprefix(word)
         first = "" if rest else told[:1].upper() + told[1:]
-    return (first, *rest) if first else tuple(rest)
+    lines = (first, *rest) if first else tuple(rest)
+    return _waivers_first(scorecard, lines) if scorecard.overridden else lines
+
+
+def _waivers_first(scorecard: Scorecard, lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Who let it pass, until when and why, before what was let pass."""
+    waivers = {waived_words(waiver) for waiver in scorecard.waivers}
+    rest = (line for line in lines if line not in waivers and not line.startswith("block, "))
+    return (*(line for line in lines if line in waivers), *rest)
 
 
 def next_steps(scorecard: Scorecard, out: str | None = None) -> tuple[str, ...]:
@@ -143,13 +179,39 @@ def _resume(scorecard: Scorecard, resume: str) -> str:
 def _after_block(scorecard: Scorecard) -> Iterator[str]:
     flipped = len({case for flips in scorecard.flips.values() for case in flips.new_failures})
     if scorecard.overridden:
-        yield "A recorded waiver lets this pass; look at its reason and its end date before you rely on it."
+        ends = sorted(
+            {one.until for one in scorecard.waivers if one.gate in waived_gates(scorecard)}
+        )
+        until = f" on {ends[0]}" if ends else ""
+        yield (
+            f"Look at who waived what and why. Mend it before the waiver ends{until}: after that day it stops the "
+            "release again."
+        )
+    unshown = [gate.id for gate in scorecard.gates if _only_unshown(gate)]
+    if unshown:
+        which, them = ("Gate", "it") if len(unshown) == 1 else ("Gates", "them")
+        blocks = "blocks" if len(unshown) == 1 else "block"
+        yield (
+            f"{which} {', '.join(unshown)} {blocks} since these cases cannot show that nothing was lost, not since "
+            f"something was: give {them} more cases or trials, or a larger `max_drop`."
+        )
     if flipped:
         verb = "fails" if flipped == 1 else "fail"
         yield f"Start with {count(flipped, 'case')} that passed in the baseline and {verb} now."
     else:
         yield "Look at the worst cases below and repair the candidate."
     yield "Running again does not help: what was measured is kept and never drawn again."
+
+
+def _only_unshown(gate: GateResult) -> bool:
+    """Whether a gate blocks on what it could not exclude, though the drop itself is within its limit."""
+    return (
+        gate.outcome == "block"
+        and gate.decide == "non-inferior"
+        and gate.drop_bound is not None
+        and None not in (gate.delta, gate.threshold)
+        and abs(gate.delta or 0.0) <= (gate.threshold or 0.0) < gate.drop_bound
+    )
 
 
 def _after_missing(scorecard: Scorecard, resume: str) -> Iterator[str]:

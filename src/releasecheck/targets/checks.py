@@ -73,9 +73,7 @@ def _expressions(spec: TargetSpec) -> Iterator[Problem]:
         "fingerprint": spec.fingerprint if isinstance(spec, HttpTarget) else None,
     }
     for key, text in written.items():
-        if text is None or (
-            key in ("trace_id", "fingerprint") and text.startswith("header:")
-        ):
+        if text is None or (key in ("trace_id", "fingerprint") and text.startswith("header:")):
             continue
         try:
             jmespath.compile(text)

@@ -224,10 +224,11 @@ def trace_id(value: Json) -> str | None:
 def fingerprint(*said: Json) -> str | None:
     """Which model answered, of all that an answer says of it: `gpt-x-2026-08 / fp_1`."""
     parts = [
-        str(one).strip()
-        for one in said
-        if isinstance(one, str | int) and not isinstance(one, bool)
+        str(one).strip() for one in said if isinstance(one, str | int) and not isinstance(one, bool)
     ]
     known = " / ".join(part for part in parts if part)[:LONGEST_FINGERPRINT]
     # A name of the same kind everywhere: what cannot be seen would make two of one.
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in known) or None
+    return (
+        "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in known)
+        or None
+    )

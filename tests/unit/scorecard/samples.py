@@ -259,7 +259,9 @@ def blocked() -> Sample:
             gate(value=0.8929, reason="0.893 over 84 of 84 scores, at least 0.85."),
             gate(
                 id="no-worse", rule="no regression beyond 0.02", outcome="block", value=0.8929, threshold=0.02,
-                baseline_value=0.9762, delta=-0.0833, compared=84,
+                baseline_value=0.9762, delta=-0.0833, compared=84, decide="point", against="baseline",
+                min_detectable_drop=0.0524, resolvable_drop=0.0581,
+                new_failures=flips["exact"]["new_failures"], new_passes=flips["exact"]["new_passes"],
                 reason="exact fell from 0.976 to 0.893 over 84 shared cases, by 0.0833; at most 0.02 is allowed.",
             ),
             gate(
@@ -268,7 +270,8 @@ def blocked() -> Sample:
             ),
         ],
         metrics=[
-            metric(value=0.8929, ci_low=0.808, ci_high=0.942, baseline_value=0.9762, delta=-0.0833),
+            metric(value=0.8929, ci_low=0.808, ci_high=0.942, baseline_value=0.9762, delta=-0.0833,
+                   delta_ci_low=-0.1501, delta_ci_high=-0.0169),
             metric(split="hard", value=0.8125, n_scored=16, n_expected=16, ci_low=0.57, ci_high=0.934,
                    baseline_value=0.9375, delta=-0.125),
             metric(split="main", value=0.9118, n_scored=68, n_expected=68, ci_low=0.82, ci_high=0.959,
@@ -284,6 +287,117 @@ def blocked() -> Sample:
             {"index": 1, "cases": 42, "attempts": [1, 2], "outputs": 42},
         ],
         costs={"target_usd": 0.0336, "target_tokens": 10080},
+    )  # fmt: skip
+
+
+def _worse(wrong: Sequence[int]) -> list[RowView]:
+    return [
+        row(case(i), scores={"exact": scored(0.0 if i in wrong else 1.0), "top5": scored(0.8)})
+        for i in range(84)
+    ]
+
+
+def overridden(**changes: Any) -> Sample:
+    """A tested drop that is waived, beside a quarantine, an anchor, a judge taken anew and two models."""
+    wrong = (2, 5, 9, 14, 23, 31, 44, 57, 71)
+    failing = [f"q{i + 1:03}" for i in wrong]
+    waiver = {
+        "gate": "no-worse",
+        "who": "A. Reviewer",
+        "why": "the index is rebuilt tonight, ticket 4711",
+        "until": "2026-09-30",
+    }
+    axes = [
+        {"axis": "cases", "answer": "differs", "note": "1 case changed, 1 case removed"},
+        {"axis": "judges", "answer": "held", "note": ""},
+        {"axis": "target", "answer": "differs",
+         "note": "another model answered: 'gpt-x-2026-05 / fp_1' then, 'gpt-x-2026-08 / fp_1' and 'gpt-x-2026-08 / fp_2' now"},
+        {"axis": "policy", "answer": "unknown", "note": "the earlier run does not say its gates"},
+    ]  # fmt: skip
+    lost = "mean 0.893 against 0.976 in the baseline, over 83 shared cases: a drop of 0.0833, more than the 0.02 allowed"
+    tested = f"{lost}; chance alone brings such a drop with p 0.0117, below 0.05; 1 case in quarantine left out"
+    return sample(
+        _worse(wrong),
+        verdict="block",
+        overridden=True,
+        exit_code=0,
+        reasons=[
+            "block, overridden: measured, and every gate that blocked is waived",
+            f"no-worse: block: {tested}",
+            "no-worse: waived until 2026-09-30 by A. Reviewer: the index is rebuilt tonight, ticket 4711",
+        ],
+        gates=[
+            gate(value=0.8929, reason="mean over 84 cases is 0.893, at least 0.85"),
+            gate(
+                id="no-worse", rule="no significant regression beyond 0.02", outcome="block", value=0.8929,
+                threshold=0.02, baseline_value=0.9762, delta=-0.0833, compared=83, decide="significant",
+                against="baseline", p_value=0.0117, p_adjusted=0.0117, min_detectable_drop=0.0912,
+                resolvable_drop=0.0581, quarantined=1, new_failures=failing, new_passes=["q004", "q009"],
+                waived=True, reason=tested,
+            ),
+            gate(
+                id="no-worse-anchor", rule="no significant regression beyond 0.1 against the anchor", value=0.8929,
+                threshold=0.1, baseline_value=0.9881, delta=-0.0952, compared=83, decide="significant",
+                against="anchor", p_value=0.0078, p_adjusted=0.0156, min_detectable_drop=0.1613,
+                resolvable_drop=0.0581, quarantined=1, new_failures=failing,
+                reason="mean 0.893 against 0.988 in the anchor, over 83 shared cases: a drop of 0.0952, within the 0.1 allowed",
+            ),
+        ],
+        metrics=[
+            metric(value=0.8929, ci_low=0.808, ci_high=0.942, baseline_value=0.9762, delta=-0.0833,
+                   delta_ci_low=-0.1501, delta_ci_high=-0.0169),
+            metric(metric="top5", value=0.8, ci_low=0.79, ci_high=0.81, baseline_value=0.8, delta=0.0),
+        ],
+        flips={"exact": {"new_failures": failing, "new_passes": ["q004", "q009"]}},
+        baseline=baseline_used(axes=axes, rejudged={"exact": 84}),
+        anchor=baseline_used(
+            run_id="rc-c0c0c0c0c0c0-1", why="Release 1.4.", cases={"same": 84},
+            axes=[{"axis": name, "answer": "held", "note": ""} for name in ("cases", "judges", "target", "policy")],
+        ),
+        waivers=[waiver],
+        quarantine=[{"case": "q017", "judge": None, "owner": "search team", "until": "2026-10-31",
+                     "reason": "its page is edited every day"}],
+        models={"gpt-x-2026-08 / fp_1": 80, "gpt-x-2026-08 / fp_2": 4},
+        judge_models={"exact": {"judge-1 / fp_77": 84}},
+        notices=[
+            "quarantine: case 'q017' is left out of every gate until 2026-10-31: its page is edited every day (owner search team)",
+            "waiver for gate no-worse until 2026-09-30: the index is rebuilt tonight, ticket 4711 (A. Reviewer)",
+            "the target answered as 2 models: 'gpt-x-2026-08 / fp_1' for 80 answers, 'gpt-x-2026-08 / fp_2' for 4 "
+            "answers; its numbers mix both",
+        ],
+        revision=2,
+        retry_of="rc-a1a1a1a1a1a1-6",
+        **changes,
+    )  # fmt: skip
+
+
+def inferior(**changes: Any) -> Sample:
+    """A `non-inferior` gate that blocks since too few cases cannot show that nothing was lost."""
+    why = (
+        "mean 0.976 against 0.976 in the baseline, over 84 shared cases: no change; with 95 % confidence the drop is at "
+        "most 0.0349, which does not exclude more than is allowed; so few or noisy cases cannot tell a drop of 0.02 "
+        "from none, only one of 0.035"
+    )
+    return sample(
+        _worse((2, 5)),
+        verdict="block",
+        exit_code=1,
+        reasons=["block: measured, and a gate blocked", f"no-worse: block: {why}"],
+        gates=[
+            gate(
+                id="no-worse", rule="shown to be no more than 0.02 worse", outcome="block", value=0.9762,
+                threshold=0.02, baseline_value=0.9762, delta=0.0, compared=84, decide="non-inferior",
+                against="baseline", p_value=0.2031, min_detectable_drop=0.0, resolvable_drop=0.0349,
+                drop_bound=0.0349, new_failures=["q003"], new_passes=["q004"], reason=why,
+            ),
+        ],
+        metrics=[
+            metric(value=0.9762, ci_low=0.917, ci_high=0.9935, baseline_value=0.9762, delta=0.0,
+                   delta_ci_low=-0.0349, delta_ci_high=0.0349),
+        ],
+        flips={"exact": {"new_failures": ["q003"], "new_passes": ["q004"]}},
+        baseline=baseline_used(cases={"same": 84}),
+        **changes,
     )  # fmt: skip
 
 
@@ -367,6 +481,23 @@ def waiting() -> Sample:
     )  # fmt: skip
 
 
+def _said(text: str) -> str:
+    """A text that the config would take where it wants some."""
+    return text if text.strip() else "-"
+
+
+def _strange(texts: Sequence[str]) -> dict[str, Any]:
+    cases = {
+        "same": 0,
+        "changed": texts,
+        "added": texts,
+        "removed": texts,
+        "renamed": [[t, t] for t in texts],
+    }
+    axes = [{"axis": "target", "answer": "differs", "note": text} for text in texts]
+    return baseline_used(why=texts[0], cases=cases, axes=axes, rejudged={"exact": 1})  # fmt: skip
+
+
 def hostile(texts: Sequence[str]) -> Sample:
     """Every text in every place where a stranger's words can stand."""
     texts = [clean_text(text) for text in texts]  # as the reader of outputs and datasets does
@@ -391,8 +522,23 @@ def hostile(texts: Sequence[str]) -> Sample:
         incomplete=[
             {"judge": "exact", "missing": 0, "failed": 1, "expected": 2, "message": text} for text in texts
         ],
-        gates=[gate(id="quality", outcome="block", rule=text, reason=text, value=0.0) for text in texts],
+        gates=[
+            gate(
+                id="quality", outcome="block", rule=text, reason=text, value=0.0, baseline_value=1.0, delta=-1.0,
+                compared=1, decide="significant", against=("baseline", "anchor")[i % 2], p_value=0.01, p_adjusted=0.02,
+                new_failures=[text], new_passes=[text],
+            )
+            for i, text in enumerate(texts)
+        ],
         flips={"exact": {"new_failures": [text or " " for text in texts]}},
+        waivers=[{"gate": "quality", "who": _said(text), "why": _said(text), "until": "2026-09-30"} for text in texts],
+        quarantine=[
+            {"case": text, "owner": _said(text), "reason": _said(text), "until": "2026-09-30"} for text in texts
+        ],
+        baseline=_strange(texts),
+        anchor=_strange(texts),
+        models=dict.fromkeys(texts, 1),
+        judge_models={"exact": dict.fromkeys(texts, 1)},
         conflicts=[
             {"case": text, "trial": 0, "judge": "exact", "counted": 0.0, "other": None} for text in texts
         ],

@@ -26,7 +26,7 @@ from tests.unit.scorecard.pages import Page, page_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SAMPLES = ("passing", "blocked", "refused", "empty", "waiting")
+SAMPLES = ("passing", "blocked", "overridden", "inferior", "refused", "empty", "waiting")
 
 
 def made(name: str) -> samples.Sample:

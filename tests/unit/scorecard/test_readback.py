@@ -20,7 +20,7 @@ from tests.unit.scorecard.pages import bundle_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SAMPLES = ("passing", "blocked", "refused", "empty", "waiting")
+SAMPLES = ("passing", "blocked", "overridden", "inferior", "refused", "empty", "waiting")
 GREEN = {
     "schemaVersion": 1,
     "label": "x release check",

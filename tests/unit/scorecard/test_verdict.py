@@ -37,7 +37,7 @@ def test_words__exist_for_every_end(outcome: Outcome, status: Status) -> None:
 def test_tone__an_overridden_block_is_not_green() -> None:
     made = card(verdict="block", overridden=True)
     assert tone(made) == "warn"
-    assert headline(made) == "Blocked, and overridden by a recorded waiver"
+    assert headline(made) == "Blocked, and waived"
     assert "waiver" in next_steps(made)[0]
 
 

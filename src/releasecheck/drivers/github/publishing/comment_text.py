@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Final
 from releasecheck.drivers.github.publishing.evidence import Judged
 from releasecheck.drivers.github.publishing.words import notice_markdown, notice_of, run_link
 from releasecheck.scorecard.cases import ATTENTION, select
+from releasecheck.scorecard.earlier import drift_rows
 from releasecheck.scorecard.escape import Markdown, markdown
+from releasecheck.scorecard.exceptions import notices
 from releasecheck.scorecard.lacking import lacking
+from releasecheck.scorecard.lines import compared_with, comparisons, quarantine_rows
 from releasecheck.scorecard.numbers import count
 from releasecheck.scorecard.policy import change_lines, policy_words
 from releasecheck.scorecard.tables import counted, gate_rows
@@ -100,7 +103,7 @@ def comment_text(request: Request, longest: int = LONGEST) -> str:
 def _render(request: Request, card: Scorecard, selection: Selection, room: _Room) -> str:
     gates = gate_rows(card)
     why, more_reasons = listing(_sentences(reasons(card)), room.reasons)
-    notices, more_notices = listing(_sentences(card.notices), room.reasons)
+    notes, more_notices = listing(_sentences(notices(card)), room.reasons)
     edits, more_edits = listing(_sentences(_edits(card.policy)), room.edits)
     looked = [view for view in selection.shown if view.kind in ATTENTION][: room.cases]
     text = (
@@ -116,7 +119,7 @@ def _render(request: Request, card: Scorecard, selection: Selection, room: _Room
             more_reasons=more_reasons,
             steps=next_steps(card),
             open=is_open(card),
-            notices=notices,
+            notices=notes,
             more_notices=more_notices,
             policy=None if card.policy is None else shorten(policy_words(card.policy), 300),
             edits=edits,
@@ -124,7 +127,11 @@ def _render(request: Request, card: Scorecard, selection: Selection, room: _Room
             edits_apply=_apply(card.policy),
             gates=gates[: room.gates],
             more_gates=len(gates) - len(gates[: room.gates]),
-            baseline=_baseline(card),
+            comparisons=tuple(comparisons(card, room.flips)),
+            quarantine=quarantine_rows(card, room.flips),
+            more_quarantine=len(card.quarantine) - min(len(card.quarantine), room.flips),
+            drift=drift_rows(card) if room.flips else (),
+            earlier=tuple(f"C{line[1:]}" for line in compared_with(card)),
             flips=tuple(_flips(card, room.flips))[:_FLIPS],
             unmeasured=tuple(_unmeasured(card, room.unmeasured)),
             cases=tuple(map(_row, looked)),
@@ -180,24 +187,6 @@ def _flips(card: Scorecard, longest: int) -> Iterator[_Flip]:
             if ids:
                 first, more = listing((shorten(i, _LONGEST_CELL) for i in ids), longest)
                 yield _Flip(f"{count(len(ids), 'case')} newly {how}", judge, first, more)
-
-
-def _baseline(card: Scorecard) -> str | None:
-    """`run rc-1 at 3f2a9c1 (why); 80 cases the same, 2 added`."""
-    used = card.baseline
-    if used is None:
-        return None
-    cases = used.cases
-    counts = (
-        (cases.same, "the same"),
-        (len(cases.changed), "changed"),
-        (len(cases.added), "added"),
-        (len(cases.removed), "removed"),
-        (len(cases.renamed), "renamed"),
-    )
-    told = ", ".join(f"{number:,} {how}" for number, how in counts if number)
-    at = f" at {used.commit}" if used.commit else ""
-    return shorten(f"run {used.run_id}{at} ({used.why}); cases: {told or 'none'}", 400)
 
 
 def _links(request: Request) -> Iterator[Markdown]:
