@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from releasecheck.publish import PINNED_SINCE
 from tests.e2e.deferring import HASTEN, slow
-from tests.e2e.forge import edit, edit_lines, rewrite_ledger, seal
+from tests.e2e.forge import edit, edit_lines, rebadge, rewrite_ledger, seal
 from tests.e2e.suites import (
     CONFIG,
     Answers,
@@ -18,7 +19,9 @@ from tests.e2e.suites import (
     http_suite,
     ledger,
     lines,
+    noted,
     outcomes,
+    python_suite,
     scorecard,
 )
 from tests.judgeserver import JudgeServer
@@ -202,6 +205,8 @@ def test_rescore__waits_for_judges_that_answer_later(
         assert waiting.code == 5, waiting
         assert scorecard(suite.out)["verdict"] is None
         assert program("verify", "out", cwd=folder).code == 5
+        said = program("status", "out", "--json", cwd=folder).json()
+        assert (said["revision"], said["state"]) == (2, "waiting_for_scores")
         assert program("baseline", "promote", "out", "--to", "base", cwd=folder).code == 3
         assert program("purge", "out", "--yes", cwd=folder).code == 3
         strict = rules(tmp_path / "strict", suite)
@@ -487,3 +492,107 @@ def test_rescore__killed_at_every_moment(
         suite, config, points = scene(tmp_path, program, answers, judge)
         for at, point in enumerate(points):
             killed_and_again(program, suite, config, point, resume=at % 2 == 1)
+
+
+def test_rescore__a_judge_in_a_file_that_was_mended(tmp_path: Path, program: Program) -> None:
+    """G-18, G-20: the file as it is when the revision begins, and no other one when it is carried on."""
+    rule = "def judge(ask):\n    return ask['output'] == {}\n"
+    suite = python_suite(
+        tmp_path / "suite", 3, judges=[{"id": "own", "type": "python", "function": "rule:judge"}],
+        gates=[{"id": "own", "metric": "own", "min": 0.5}],
+    )  # fmt: skip
+    file = suite.folder / "rule.py"
+    file.write_text(rule.format("'nothing'"), encoding="utf-8")
+    assert program("run", CONFIG, cwd=suite.folder).code == 1
+    file.write_text(rule.format("ask['case']['expected']"), encoding="utf-8")
+    words = ("rescore", suite.out, "--config", suite.path)
+    killed = program(*words, cwd=tmp_path, fault={"before": "append c1#0 own"})
+    assert killed.code == KILLED
+    said = program("status", suite.out, "--json", cwd=tmp_path).json()
+    assert (said["revision"], said["finalized_at"], said["verdict"]) == (2, None, None)
+    begun = program("verify", suite.out, cwd=tmp_path)
+    assert (begun.code, "revision 2 was begun" in begun.err) == (4, True), begun
+    kept = file.read_text("utf-8")
+    file.write_text(kept + "\n# again\n", encoding="utf-8")
+    assert program("resume", suite.out, cwd=tmp_path).code == 4
+    assert program(*words, cwd=tmp_path).code == 3
+    file.write_text(kept, encoding="utf-8")
+    done = program(*words, cwd=tmp_path)
+    assert done.code == 0, done
+    assert noted(suite) == {"c0#t0": 1, "c1#t0": 1, "c2#t0": 1}
+    verified(program, suite.out)
+
+
+def test_rescore_and_retry__sentinels_are_shown_or_carried(
+    tmp_path: Path, program: Program, answers: Answers
+) -> None:
+    """X-16: a revision shows its judges their sentinels; measured ones are not shown again."""
+    with JudgeServer(after=0) as judge:
+        seen = [
+            {"id": name, "output": "A", "expected": expected, "expect": held}
+            for name, expected, held in (("good", "A", "pass"), ("bad", "B", "fail"))
+        ]
+        spec = slow(judge.url, "grounded", pass_at=1, sentinels=seen)
+        suite = http_suite(
+            tmp_path / "suite", answers, 4, shards=2, judges=[spec],
+            gates=[{"id": "quality", "metric": "grounded", "min": 0.5}],
+        )  # fmt: skip
+        answers.status = {"q1": 422}
+        assert program("run", CONFIG, cwd=suite.folder).code == 2
+        answers.status = {}
+        shown: list[tuple[str, ...]] = []
+        for words in (
+            ("retry", "out"),
+            ("rescore", "out-retry", "--config", CONFIG),
+            ("rescore", "out-retry", "--config", CONFIG, "--missing"),
+        ):
+            judge.asked.clear()
+            done = program(*words, cwd=suite.folder)
+            assert done.code == 0, done
+            shown.append(tuple(sorted(asked["case"]["id"] for asked in judge.asked)))
+            card = scorecard(suite.folder / "out-retry")
+            assert (card["sentinels"][0]["shown"], card["sentinels"][0]["held"]) == (4, 4)
+            verified(program, suite.folder / "out-retry")
+    assert shown == [("c1",), ("bad", "bad", "c0", "c1", "c2", "c3", "good", "good"), ()]
+    notices = " ".join(scorecard(suite.folder / "out-retry")["notices"])
+    assert ("retry of" in notices, "revision 3" in notices) == (True, True)
+
+
+def test_rescore__a_changed_judge_over_the_outputs_of_the_baseline(
+    tmp_path: Path, program: Program, answers: Answers
+) -> None:
+    """X-16, G-08: with `rejudge_baseline` both sides have the judge of the revision, and are compared."""
+    gates = [{"id": "no-worse", "metric": "exact", "no_regression": {"max_drop": 0.1}}]
+    folder = tmp_path / "suite"
+    suite = one_wrong(folder, program, answers, gates=gates, baseline={"on_missing": "bootstrap"})
+    assert program("baseline", "promote", "out", cwd=folder).code == 0
+    assert program("run", CONFIG, cwd=folder).code == 0
+    other = rules(tmp_path / "rules", suite, judges=[LOOSE], baseline={"rejudge_baseline": True})
+    done = program("rescore", "out", "--config", other, cwd=folder)
+    assert done.code == 0, done
+    assert scorecard(suite.out)["baseline"]["rejudged"] == {"exact": 4}
+    verified(program, suite.out)
+    again = program("rescore", "out", "--config", other, "--missing", cwd=folder)
+    assert again.code == 0, again
+    rows = lines(suite.out / "results" / "rescore-3.attempt-1.jsonl")
+    kept = {row["carried_from_revision"] for row in rows if row["record"] in ("score", "bridge")}
+    assert kept == {2}
+    verified(program, suite.out)
+
+
+def test_verify__a_manifest_of_an_older_version_pins_less(
+    tmp_path: Path, program: Program, answers: Answers
+) -> None:
+    """X-16: bundles from before revisions verify as they did."""
+    suite = http_suite(tmp_path / "suite", answers, 2)
+    assert program("run", CONFIG, cwd=suite.folder).code == 0
+
+    def older(manifest: dict[str, Any]) -> None:
+        for part, names in PINNED_SINCE.items():
+            for name in names:
+                del manifest[part][name]
+        del manifest["retry_of"]
+
+    edit(suite.out / "manifest.json", older)
+    rebadge(suite.out)
+    verified(program, suite.out)
