@@ -125,6 +125,8 @@ class Planted:
         text = f"{start} is found in {self.tally.rate}"
         if self.promised is not None:
             text += f", {show(self.promised, percent=True)} was promised"
+        if self.why is not None:
+            text += f"; planted in {self.tally.rounds} rounds alone, in others {self.why}"
         return text
 
 
