@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from releasecheck.canonical import digest, digest_bytes, dump_document, dump_line
@@ -87,8 +88,8 @@ def seal(out: Path) -> None:
     """Make the manifest of a bundle vouch for what is there now, in every place that names a digest."""
     for kept in sorted(out.glob("revisions/*/manifest.json"), key=lambda path: int(path.parts[-2])):
         if (kept.parent / "results.jsonl").exists() and (kept.parent / "scorecard.json").exists():
-            edit(kept, lambda manifest, kept=kept: _vouch(out, kept.parent, manifest))
-    edit(out / "manifest.json", lambda manifest: _vouch(out, out, manifest))
+            edit(kept, partial(_vouch, out, kept.parent))
+    edit(out / "manifest.json", partial(_vouch, out, out))
     rebadge(out)
 
 

@@ -331,6 +331,11 @@ def passing(card: dict[str, Any]) -> None:
     card |= {"verdict": "pass", "exit_code": 0}
 
 
+def _with_right_records(out: Path) -> None:
+    for path in (out / "results").glob("shard-*.jsonl"):
+        rewrite_ledger(path, right)
+
+
 def _with_output(out: Path) -> None:
     path = out / "results" / "rescore-2.attempt-1.jsonl"
     output = next(row for row in ledger(out / "results") if row["record"] == "output")
@@ -344,12 +349,7 @@ def _with_output(out: Path) -> None:
 
 
 FORGERIES: dict[str, tuple[Callable[[Path], object], str]] = {
-    "records of the first": (
-        lambda out: [
-            rewrite_ledger(path, right) for path in (out / "results").glob("shard-*.jsonl")
-        ],
-        "revision 1",
-    ),
+    "records of the first": (_with_right_records, "revision 1"),
     "records of the second": (
         lambda out: rewrite_ledger(out / "results" / "rescore-2.attempt-1.jsonl", right),
         "revision 2",
