@@ -10,7 +10,8 @@ import pytest
 
 from tests.e2e.forge import edit_lines
 from tests.e2e.suites import Suite, http_suite, ledger, lines, outcomes, scorecard
-from tests.judgeserver import JudgeServer
+from tests.judgeserver import JudgeServer, answer, status
+from tests.openaistub import OpenAiStub, serving, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +36,8 @@ def judge(ask):
         file.write(ask["case"]["id"] + "\\n")
     return ask["output"] != "nonsense" or ask["case"]["id"] in ("c0", "k0")
 """
+
+PASSES = answer({"score": {"value": 1}})
 
 
 @pytest.fixture
@@ -195,7 +198,7 @@ def test_renamed_and_changed_cases__count_as_everywhere(
     verified(suite, program)
 
 
-@pytest.mark.parametrize(("then", "now"), [(3, 1), (1, 2)])
+@pytest.mark.parametrize(("then", "now"), [(3, 1), pytest.param(1, 2, marks=pytest.mark.soak)])
 def test_trials__may_differ_in_number(
     tmp_path: Path, program: Program, answers: Answers, then: int, now: int
 ) -> None:
@@ -233,7 +236,7 @@ def test_anchor__is_bridged_like_the_baseline(
     verified(suite, program)
 
 
-@pytest.mark.parametrize("kept", ["digest", "purged"])
+@pytest.mark.parametrize("kept", ["digest", pytest.param("purged", marks=pytest.mark.soak)])
 def test_outputs_that_were_not_stored__are_named(
     tmp_path: Path, program: Program, answers: Answers, kept: str
 ) -> None:
@@ -314,7 +317,17 @@ def test_repair__mends_what_is_missing(tmp_path: Path, program: Program, answers
     verified(suite, program)
 
 
-@pytest.mark.parametrize("what", ["value", "output_digest", "judge", "side", "output"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        "value",
+        "output",
+        *(
+            pytest.param(name, marks=pytest.mark.soak)
+            for name in ("output_digest", "judge", "side")
+        ),
+    ],
+)
 def test_tampering__is_told(tmp_path: Path, program: Program, answers: Answers, what: str) -> None:
     """Exit 4: an edited record, or another output in the plan's copy of the baseline."""
     suite = suite_of(tmp_path, answers)
@@ -355,17 +368,10 @@ def test_edited_outputs__are_refused_before_anything_is_judged(
     assert "its outputs" in done.err
 
 
-def deferring(folder: Path, answers: Answers, judge: JudgeServer, **spec: Any) -> Suite:
+def deferring(folder: Path, answers: Answers, judge: JudgeServer, cases: int = 4) -> Suite:
     """A suite whose judge answers later."""
-    one = {
-        "id": "good",
-        "type": "http",
-        "url": judge.url,
-        "pass_at": 1,
-        "interval": "200ms",
-        **spec,
-    }
-    suite = suite_of(folder, answers, shards=2)
+    one = {"id": "good", "type": "http", "url": judge.url, "pass_at": 1, "interval": "200ms"}
+    suite = suite_of(folder, answers, cases, shards=2)
     return suite.write(judges=[one])
 
 
@@ -437,12 +443,87 @@ def test_deferred__one_ticket_for_both_sides_is_worth_nothing(
     promoted(suite, program)
     judge.after = 1
     judge.ticket = lambda asked: asked["case"]["id"]
-    deferring(tmp_path, answers, judge).write(shards=1)
+    deferring(tmp_path, answers, judge, 2).write(shards=1)
     done = run(suite, program)
     assert done.code == 2, done
     card = scorecard(suite.out)
     assert (card["counts"]["failed"], card["gates"][0]["outcome"]) == (2, "blocked_missing")
     assert {one["state"] for one in bridges(suite.out)} == {"pending", "failed"}
+    verified(suite, program)
+
+
+def test_failed_judge__is_asked_again_by_a_rerun(
+    tmp_path: Path, program: Program, answers: Answers, judge: JudgeServer
+) -> None:
+    """A retryable failure leaves the shard something to do, and what was measured is not asked again."""
+    suite = suite_of(tmp_path, answers, 2)
+    promoted(suite, program)
+    deferring(tmp_path, answers, judge, 2).write(shards=1)
+    shutil.rmtree(suite.out)
+    assert program("plan", suite.path, "--out", "plan", cwd=tmp_path).code == 0
+    words = ("shard", "--plan", "plan", "--index", "0", "--out", "results")
+    judge.faults["judge"] = [PASSES] * 3
+    judge.always["judge"] = status(503)
+    assert program(*words, cwd=tmp_path).code == 2
+    judge.always.clear()
+    assert [one["state"] for one in bridges(tmp_path)] == ["scored", "failed"]
+    assert program(*words, cwd=tmp_path).code == 0
+    assert len(judge.asked) == 1
+    finish = ("finish", "--plan", "plan", "--results", "results", "--out", "out")
+    done = program(*finish, cwd=tmp_path)
+    assert done.code == 0, done
+    verified(suite, program)
+
+
+def test_preview__judges_the_outputs_of_its_own_cases(
+    tmp_path: Path, program: Program, answers: Answers
+) -> None:
+    suite = suite_of(tmp_path, answers)
+    promoted(suite, program)
+    (tmp_path / "judging.py").write_text(LAX, "utf-8")
+    done = program("run", suite.path, "--ids", "c1,c3", cwd=tmp_path)
+    assert done.code == 0, done
+    assert sorted(case for _, case, _, _ in values(suite.out)) == ["c1", "c3"]
+    assert scorecard(suite.out)["gates"][0]["compared"] == 2
+    verified(suite, program)
+
+
+def test_purged__reasons_and_tickets_of_the_bridge_go_too(
+    tmp_path: Path, program: Program, answers: Answers, judge: JudgeServer
+) -> None:
+    """Whatever a judge was given under a ticket it is asked to forget, the baseline's outputs included."""
+    suite = suite_of(tmp_path, answers, 2)
+    promoted(suite, program)
+    judge.after = 1
+    judge.score = lambda _: {"value": 1, "reason": "private words"}
+    deferring(tmp_path, answers, judge, 2)
+    done = run(suite, program)
+    assert done.code == 0, done
+    done = program("purge", suite.out, "--yes", cwd=tmp_path)
+    assert done.code == 0, done
+    assert sorted(len(tickets) for tickets in judge.purged) == [4]
+    held = b"".join(path.read_bytes() for path in (suite.out / "results").iterdir())
+    assert b"private words" not in held
+    verified(suite, program)
+
+
+@pytest.mark.soak
+def test_batch__a_judge_that_takes_many_gets_the_outputs_of_both_sides(
+    tmp_path: Path, program: Program, answers: Answers
+) -> None:
+    suite = suite_of(tmp_path, answers, 2)
+    promoted(suite, program)
+    with serving(OpenAiStub(say=lambda _: verdict(1))) as stub:
+        llm = {
+            "id": "good", "type": "llm", "base_url": stub.url, "model": "m", "pass_at": 0.7,
+            "rubric": {"name": "own", "text": "Is it right?"}, "mode": "batch", "interval": "100ms",
+            "deadline": "20s",
+        }  # fmt: skip
+        suite.write(judges=[llm])
+        done = run(suite, program)
+        assert done.code == 0, done
+        assert len(stub.batches) == 1
+    assert scorecard(suite.out)["baseline"]["rejudged"] == {"good": 2}
     verified(suite, program)
 
 
