@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.e2e.faulty import EXACT, PYTHON, asks, cli, decided, function, rows, suite_of
+from tests.e2e.faulty import EXACT, PYTHON, cli, decided, rows
 from tests.e2e.suites import (
     Suite,
     document,
@@ -244,17 +244,21 @@ def test_b80__a_first_run_is_called_unverified(tmp_path: Path, answers: Answers)
     assert document(suite.out / "badge.json")["color"] not in ("green", "brightgreen", "success")
 
 
-def test_b83__a_change_does_not_edit_its_own_baseline(tmp_path: Path) -> None:
+def test_b83__a_change_does_not_edit_its_own_baseline(tmp_path: Path, answers: Answers) -> None:
     """B83: prompt broken, baseline and gate lowered in the same change: blocked by the base's, and said first."""
     base, head = tmp_path / "base", tmp_path / "head"
     rules = [NO_WORSE, {"id": "level", "metric": "exact", "min": 0.9}]
 
     def side(folder: Path, right: int) -> Suite:
-        # 20 cases, of which so many are answered right.
-        body = f'return "x" if int(case["id"][1:]) < {right} else "y"'
-        target = {"type": "python", "function": function(folder, body), "interpreter": PYTHON}
-        return suite_of(folder, asks(*"q" * 20), target, EXACT, gates=rules)
+        # 20 cases, of which so many are answered right: the prompt is in the suite's own body.
+        asked = {"q": "{{ input }}", "right": right}
+        return http_suite(folder, answers, 20, target={"body": asked}, gates=rules)
 
+    def reply(asked: Asked) -> tuple[int, Any]:
+        right = int(asked.question[1:]) < json.loads(asked.body)["right"]
+        return 200, {"answer": asked.question.upper() if right else "wrong"}
+
+    answers.reply = reply
     one, other = side(base, 19), side(head, 8)
     for suite, least in ((one, 0.9), (other, 0.3)):
         suite.write(gates=[{"id": "level", "metric": "exact", "min": least}])

@@ -1,8 +1,7 @@
 """Real-world faults of gates, baselines and verdicts, through the command line (B73 to B92).
 
-Of section 7 these need what comes later: B77 and B79 (workflows; an exit code that nobody lowers is B73
-here), B83 (the pull request's own baseline: the Action's policy), B91 (there is no cache: every planned
-trial is asked). Filters of B74 are `--ids`, `--ids-file`, `--preview` and a gate's tags here; relative
+What they lack of section 7 is in `test_catalogue_gates.py`: B77, B79, B83, B91, and the catalogue's own inputs
+of the others. Filters of B74 are `--ids`, `--ids-file`, `--preview` and a gate's tags here; relative
 differences of B82 do not exist, `max_drop` is absolute.
 """
 
