@@ -475,6 +475,25 @@ def test_failed_judge__is_asked_again_by_a_rerun(
     verified(suite, program)
 
 
+def test_spent_budget__leaves_the_baseline_incomplete(
+    tmp_path: Path, program: Program, answers: Answers
+) -> None:
+    """X-21: what no budget was left for is said, and nothing is decided on the part that is there."""
+    answers.reply = lambda asked: (200, {"answer": asked.question.upper(), "cost": 0.01})
+    suite = suite_of(tmp_path, answers, target={"usage": {"cost_usd": "cost"}})
+    promoted(suite, program)
+    (tmp_path / "judging.py").write_text(LAX, "utf-8")
+    suite.write(budget={"cost_usd": 0.04})
+    done = run(suite, program)
+    assert done.code == 2, done
+    (gate,) = scorecard(suite.out)["gates"]
+    assert gate["outcome"] == "blocked_missing"
+    assert gate["reason"].endswith(
+        "budget_exceeded: the cost budget was spent before every output of the baseline was judged anew"
+    )
+    verified(suite, program)
+
+
 def test_preview__judges_the_outputs_of_its_own_cases(
     tmp_path: Path, program: Program, answers: Answers
 ) -> None:

@@ -122,6 +122,7 @@ def _side(
         value=value[:, mine].reshape(shape),
         passed=passed[:, mine].reshape(shape),
         mendable=mendable[:, mine].reshape(shape),
+        asked=(asked & there).reshape(side.target.shape),
         unstored=(asked & ~there).reshape(side.target.shape),
         used=usage_of(best[:, mine].reshape(-1), own.used, shape),
         open=tuple(_open(plan, cases, side, own, best, state)),

@@ -155,15 +155,16 @@ class Rows:
             (self.out_place, 2), (self.out_model, 1),
         ):  # fmt: skip
             del column[start[0] * width : stop[0] * width]
-        self._drop_scores(start[1], stop[1])
+        self.drop_scores(start[1], stop[1])
         if self.bridge is not None:
-            self.bridge._drop_scores(start[5], stop[5])
+            self.bridge.drop_scores(start[5], stop[5])
             del self.bridge.late[start[6] : stop[6]]
         del self.deadlines[start[2] : stop[2]]
         del self.sentinels[start[3] : stop[3]]
         del self.late[start[4] : stop[4]]
 
-    def _drop_scores(self, start: int, stop: int) -> None:
+    def drop_scores(self, start: int, stop: int) -> None:
+        """Remove scores between two marks."""
         for column, width in (
             (self.pair, 1), (self.digest, 1), (self.state, 1), (self.value, 1), (self.flags, 1),
             (self.ticket, 1), (self.place, 2), (self.used, 2), (self.score_model, 1),

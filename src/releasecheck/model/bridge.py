@@ -100,6 +100,8 @@ class Bridged:
     """[E, U, K]: by the pass mark of the judge that it is now."""
     mendable: Flags
     """[E, U, K]: another attempt, or waiting, has something to do."""
+    asked: Flags
+    """[E, U]: matched, answered and stored: what the judges have to read."""
     unstored: Flags
     """[E, U]: matched and answered, but the output is not there to be judged."""
     used: Floats

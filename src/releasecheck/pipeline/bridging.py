@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from releasecheck.canonical import Json
     from releasecheck.model.bridge import Side
     from releasecheck.model.case import Case
-    from releasecheck.model.plan import BaselinePin, Plan, PlannedJudge
+    from releasecheck.model.plan import BaselinePin, Plan
     from releasecheck.model.table import Codes, Indices
     from releasecheck.pipeline.folders import PlanFolder
     from releasecheck.pipeline.remaining import JudgesAsked, Recorded

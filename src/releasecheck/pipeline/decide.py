@@ -47,6 +47,7 @@ from releasecheck.pipeline.judged_anew import (
     bridge_usage,
     bridged_to,
     why_given_up,
+    with_bridge_budgets,
     with_rejudged,
 )
 from releasecheck.pipeline.models import mixtures, models_seen
@@ -119,6 +120,7 @@ def decide_run(
     gates = decide(table, plan, baseline, anew.anchor)
     certain = decided_early(plan, table, compared) if over.final and not over.pending else ()
     gates = with_budgets(blocking(gates, certain), plan, merged)
+    gates = with_bridge_budgets(gates, plan, merged)
     owing = not over.final and over.pending > 0
     waiting = waiting_for(plan, merged, now) if owing else ()
     outcome = None if owing else _verdict(gates, plan, over)

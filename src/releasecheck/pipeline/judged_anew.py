@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -14,11 +14,12 @@ from releasecheck.scorecard.numbers import count
 from releasecheck.stats import names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from releasecheck.merge import Merged
     from releasecheck.model.bridge import Bridged, Side
     from releasecheck.model.plan import Plan
-    from releasecheck.model.scorecard import BaselineUsed
+    from releasecheck.model.scorecard import BaselineUsed, GateResult
     from releasecheck.model.table import Baseline, Compared, Floats, ScoreTable
 
 
@@ -82,6 +83,35 @@ def why_given_up(table: ScoreTable) -> Iterator[str]:
         for (judge, reason), number in seen.given_up.items():
             said = GIVEN_UP.get(reason, "did not come")
             yield f"{judge}: {count(number, 'score')} of the {seen.side}'s outputs {said} ({reason})"
+
+
+_SPENT: Final = {"cost_budget": "the cost budget was spent", "time_budget": "the time budget ended"}
+
+
+def with_bridge_budgets(
+    gates: Sequence[GateResult], plan: Plan, merged: Merged
+) -> tuple[GateResult, ...]:
+    """Gate results; those that refuse since no budget was left to judge the earlier run anew say so (X-21)."""
+    stopped = {seen.stopped for seen in merged.files}
+    spent = [words for reason, words in _SPENT.items() if reason in stopped]
+    left = {
+        (seen.side, judge)
+        for seen in merged.table.bridged
+        for at, judge in enumerate(seen.judges)
+        if np.any(seen.mendable[:, :, at] & (seen.state[:, :, at] != PENDING))
+    }
+    if not spent or not left:
+        return tuple(gates)
+    told = []
+    for gate, result in zip(plan.gates, gates, strict=True):
+        rule = gate.no_regression
+        side = "baseline" if rule is None else rule.against or "baseline"
+        if rule is None or result.outcome != "blocked_missing" or (side, gate.metric) not in left:
+            told.append(result)
+            continue
+        why = f"budget_exceeded: {' and '.join(spent)} before every output of the {side} was judged anew"
+        told.append(result.model_copy(update={"reason": f"{result.reason}; {why}"}))
+    return tuple(told)
 
 
 def bridge_notices(table: ScoreTable) -> Iterator[str]:

@@ -215,8 +215,7 @@ class _Retry:
         shard_by_case = {case.id: shard for case, shard in zip(rows, shard_of, strict=True)}
         sides = recorded.merged.table.bridged
         for seen in sides:
-            answered = seen.matched[:, None] & ~seen.unstored
-            lacking = answered[..., None] & ~np.isin(seen.state, (SCORED, NOT_APPLICABLE))
+            lacking = seen.asked[..., None] & ~np.isin(seen.state, (SCORED, NOT_APPLICABLE))
             tally.to_judge += int(np.count_nonzero(lacking))
             tally.judges.update(
                 seen.judges[judge] for judge in np.flatnonzero(lacking.any(axis=(0, 1))).tolist()
