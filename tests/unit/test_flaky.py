@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from releasecheck.canonical import digest_bytes
 from releasecheck.config.nodes import plain
 from releasecheck.config.reading import read_yaml
 from releasecheck.errors import UsageError
+from releasecheck.pipeline.baselines import read_baseline
 from releasecheck.pipeline.flaky import find_flaky
 from releasecheck.pipeline.flaky_report import Flaky, Report, yaml_text
 from releasecheck.scorecard.escape import terminal_line
 from tests.bundles import COMMIT, Made
+from tests.e2e.forge import edit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -128,6 +131,46 @@ def test_find_flaky__a_run_counts_once(history: History) -> None:
     report = history.report()
     assert report.exit_code == 2
     assert ["counts once" in left.why for left in report.left_out] == [True]
+
+
+def edited(out: Path, manifest: dict[str, Any], card: dict[str, Any] | None = None) -> None:
+    """A bundle whose manifest and scorecard say something else, and still belong together."""
+    if card is not None:
+        edit(out / "scorecard.json", lambda found: found.update(card))
+        digest = digest_bytes((out / "scorecard.json").read_bytes())
+        edit(out / "manifest.json", lambda found: found["files"].update({"scorecard.json": digest}))
+    edit(out / "manifest.json", lambda found: found.update(manifest))
+
+
+def test_find_flaky__a_commit_with_changes_on_top_is_unknown(history: History) -> None:
+    history.run(True)
+    edited(history.run(False), {"context": {"commit": COMMIT, "dirty": True}})
+    assert only(history.report()).kind == "suspicious"
+
+
+def test_find_flaky__what_a_retry_carries_on_counts_once(history: History) -> None:
+    """A retry repeats the answers of the run before it: no evidence that they are stable, or not."""
+    history.run(True, True)
+    first, second = (read_baseline(out, "").manifest.run_id for out in history.made)
+    edited(history.made[1], {"retry_of": first})
+    report = history.report()
+    assert (report.runs, report.exit_code) == ((second,), 2)
+    assert [f"carried on in {second}" in left.why for left in report.left_out] == [True]
+
+
+def test_find_flaky__answers_of_several_versions_are_left_out(history: History) -> None:
+    history.run(True)
+    edited(history.run(False), {}, {"code_changed": ["app.py"]})
+    assert history.report().cases == ()
+    assert ["several versions" in left.why for left in history.report().left_out] == [True]
+
+
+def test_find_flaky__a_judge_that_missed_sentinels_says_nothing(history: History) -> None:
+    history.run(True)
+    seen = {"judge": "exact", "shown": 2, "held": 1, "missed": ["s"], "unscored": 0}
+    edited(history.run(False), {}, {"sentinels": [seen]})
+    assert history.report().cases == ()
+    assert ["did not prove itself" in left.why for left in history.report().left_out] == [True]
 
 
 def test_find_flaky__names_what_it_leaves_out(history: History) -> None:

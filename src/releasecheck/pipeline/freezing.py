@@ -16,7 +16,7 @@ from releasecheck.pipeline.adopting import read_adopted
 from releasecheck.pipeline.baselines import ANCHOR, BASELINE, has_baseline, read_whole_baseline
 from releasecheck.pipeline.files import write_whole
 from releasecheck.pipeline.policy import PolicySource, load_with, policy_changes
-from releasecheck.pipeline.power import check_power, plan_sights
+from releasecheck.pipeline.power import refuse_blind
 from releasecheck.pipeline.preflight import placed_in
 from releasecheck.pipeline.roots import Roots
 from releasecheck.plan import (
@@ -149,8 +149,7 @@ def make_plan(
     frozen = freeze(loaded.suite, chosen, plan_judges(loaded), shards, circumstances, times)
     with placed_in(loaded):
         check(frozen.plan, Roots(loaded.root, loaded.policy_root), world.environment)
-    if frozen.plan.mode == "full":  # a part of the suite sees less, which its gates say themselves
-        check_power(plan_sights(frozen.plan, chosen.cases, baseline, anchor), loaded)
+    refuse_blind(frozen.plan, chosen.cases, loaded, baseline, anchor)
     for folder, files in ((BASELINE, baseline), (ANCHOR, anchor)):
         for name, data in ({} if files is None else files.data).items():
             write_whole(out / folder / name, [data])

@@ -298,6 +298,23 @@ def check_power(found: Sequence[Sight], loaded: LoadedSuite) -> tuple[Problem, .
     return tuple(_placed(one, loaded, "max_drop") for one in weak)
 
 
+def refuse_blind(
+    plan: Plan,
+    cases: Sequence[Case],
+    loaded: LoadedSuite,
+    baseline: BaselineFiles | None,
+    anchor: BaselineFiles | None,
+) -> None:
+    """Refuse a plan whose gates want to see their `max_drop` and cannot (see `check_power`).
+
+    A part of a suite sees less, which its gates say themselves when they decide.
+    """
+    rules = [gate.no_regression for gate in plan.gates]
+    asks = any(rule is not None and rule.underpowered == "refuse" for rule in rules)
+    if asks and plan.mode == "full":
+        check_power(plan_sights(plan, cases, baseline, anchor), loaded)
+
+
 def _placed(sight: Sight, loaded: LoadedSuite, key: str) -> Problem:
     ids = [gate.id for gate in loaded.suite.gates]
     name = sight.gate if sight.gate in ids else sight.gate.removesuffix(ANCHOR_SUFFIX)
