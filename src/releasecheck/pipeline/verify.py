@@ -22,11 +22,11 @@ from releasecheck.pipeline.bundle import (
 )
 from releasecheck.pipeline.compare import differences
 from releasecheck.pipeline.decide import Finality, decide_run, finality
+from releasecheck.pipeline.early import decided_early
 from releasecheck.pipeline.files import read_bytes, read_document, read_lines
 from releasecheck.pipeline.folders import (
     REVISIONS,
     Bundle,
-    PlanFolder,
     ledger_files,
     open_bundle,
 )
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from releasecheck.canonical import Json
     from releasecheck.model.plan import Plan
     from releasecheck.model.scorecard import Manifest, Scorecard
+    from releasecheck.pipeline.folders import PlanFolder
     from releasecheck.pipeline.remaining import Recorded
     from releasecheck.pipeline.world import World
 
@@ -143,10 +144,9 @@ def _named(plan: Plan, found: Iterable[str]) -> Iterator[str]:
 def _earlier(bundle: Bundle, folder: PlanFolder, paths: Sequence[Path]) -> Iterator[str]:
     """What of the decisions that later revisions took the place of does not follow from their records."""
     present = bundle_digests(bundle) if folder.earlier else {}
-    for at, plan in enumerate(folder.earlier):
-        past = PlanFolder(folder.path, plan, folder.earlier[:at])
+    for past in folder.past():
         for line in _check_past(bundle, past, merge_files(past, paths), present):
-            yield f"revision {plan.revision}: {line}"
+            yield f"revision {past.plan.revision}: {line}"
 
 
 def _check_past(
@@ -195,7 +195,9 @@ def _all(
 def _check_scorecard(
     bundle: Bundle, folder: PlanFolder, recorded: Recorded, written: Scorecard, manifest: Manifest
 ) -> Iterator[str]:
-    over = finality(recorded.merged.table, close=False, expired=False)
+    compared = open_compared(folder)
+    decided = bool(decided_early(folder.plan, recorded.merged.table, compared))
+    over = finality(recorded.merged.table, close=False, expired=False, decided=decided)
     if manifest.finalized_at is not None and over.status == "running":
         # Closed by hand or by time: the manifest says so, and only then may pairs be left open.
         if written.status not in ("completed", "expired"):
@@ -203,7 +205,6 @@ def _check_scorecard(
         over = Finality(written.status, over.mendable, over.pending)
     elif manifest.finalized_at is None and over.status != "running":
         over = Finality("running", over.mendable, over.pending)
-    compared = open_compared(folder)
     again = decide_run(folder.plan, recorded.merged, compared, over, now=written.created_at or "")
     # As it stands on disk: other readers do not take a text for a number, as the model does.
     found = read_document(bundle.path / "scorecard.json")
