@@ -141,10 +141,11 @@ def next_steps(scorecard: Scorecard, out: str | None = None) -> tuple[str, ...]:
     resume = (
         "`releasecheck resume` on this bundle" if out is None else f"`releasecheck resume {out}`"
     )
-    return tuple(_steps(scorecard, resume))
+    retry = "`releasecheck retry` on this bundle" if out is None else f"`releasecheck retry {out}`"
+    return tuple(_steps(scorecard, resume, retry))
 
 
-def _steps(scorecard: Scorecard, resume: str) -> Iterator[str]:
+def _steps(scorecard: Scorecard, resume: str, retry: str) -> Iterator[str]:
     if scorecard.code_changed:
         yield "Start a new run: the answers of this one are of several versions of the target."
         return
@@ -154,7 +155,7 @@ def _steps(scorecard: Scorecard, resume: str) -> Iterator[str]:
         case "block":
             yield from _after_block(scorecard)
         case "blocked_missing":
-            yield from _after_missing(scorecard, resume)
+            yield from _after_missing(scorecard, resume, retry)
         case "not_comparable":
             yield from _after_not_comparable(scorecard)
         case "bootstrap":
@@ -214,14 +215,17 @@ def _only_unshown(gate: GateResult) -> bool:
     )
 
 
-def _after_missing(scorecard: Scorecard, resume: str) -> Iterator[str]:
+def _after_missing(scorecard: Scorecard, resume: str, retry: str) -> Iterator[str]:
     if is_open(scorecard):
         yield (
             f"Run {resume}, or re-run the failed jobs: only what is missing or failed "
             "is asked again, and what was measured is kept."
         )
     else:
-        yield "Repair what is named above and start a new run; this one is closed."
+        yield (
+            f"Repair what is named above; this run is closed, and {retry} makes a new run that redoes only what "
+            "failed."
+        )
     late = [one.judge for one in scorecard.incomplete if one.given_up]
     if late:
         yield (
