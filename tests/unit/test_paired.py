@@ -150,6 +150,17 @@ def test_sign_flip__a_worse_unit_never_raises_p(values: list[float], data: st.Da
         assert 0 < there <= here <= 1
 
 
+def test_sign_flip__a_case_that_begins_to_differ_never_raises_p() -> None:
+    """Zeros keep their place: left out, every later unit would be flipped by other patterns."""
+    rng = np.random.default_rng(8)
+    some = np.where(rng.random(40) < 0.4, 0.0, rng.normal(0.2, 1.0, 40))
+    here = sign_flip(some, 0)
+    for place in np.flatnonzero(some == 0).tolist():
+        worse = some.copy()
+        worse[place] = 1e-6
+        assert sign_flip(worse, 0) <= here
+
+
 @given(drops, st.data())
 def test_sign_flip__a_worse_case_of_a_cluster_never_raises_p(
     values: list[float], data: st.DataObject
