@@ -378,7 +378,7 @@ def test_decide__the_same_seed_gives_the_same_p() -> None:
     rng = np.random.default_rng(5)
     now, before = rng.random(40).tolist(), rng.random(40).tolist()
     gate = gate_of(metric="close")
-    first, again, other = (compared(gate, now, before, seed=seed).p_value for seed in (7, 7, 8))
+    first, again, other = (compared(gate, now, before, seed=seed).p_value for seed in (7, 7, 9))
     assert first == again == sign_flip(_drops(now, before), 7)
     assert first != other
 
