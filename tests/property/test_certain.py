@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from hypothesis import given, settings
@@ -13,21 +14,36 @@ from releasecheck.gates import decide
 from releasecheck.gates.certain import certain_blocks
 from releasecheck.model.gate import GateSpec
 from releasecheck.model.judge import ExactJudge, PythonJudge, SimilarityJudge, When
+from releasecheck.model.score import NotApplicable, Pending, Score, Scored
 from releasecheck.model.suite import BaselineRule
 from releasecheck.model.table import (
     ANSWERED,
     MISSING,
     NO_OUTPUT,
     NOT_APPLICABLE,
+    PENDING,
     SCORED,
+    CaseRow,
     Compared,
     ScoreTable,
+)
+from releasecheck.pipeline.early import Watch
+from tests.builders import (
+    Frame,
+    MemoryFile,
+    judge_failed,
+    make_frame,
+    no_output,
+    output,
+    score,
 )
 from tests.unit.tables import baseline_of, passes, plan_for, score_table
 
 if TYPE_CHECKING:
     from releasecheck.model.judge import Judge
     from releasecheck.model.plan import Plan
+    from releasecheck.model.record import Record
+    from releasecheck.pipeline.folders import PlanFolder
 
 EXAMPLES = 120
 
@@ -236,3 +252,86 @@ def test_certain__as_soon_as_no_ending_holds(
     )
     (result,) = decide(ended, plan, compared.baseline)
     assert result.outcome != "block", result
+
+
+Done = tuple[str, str]
+"""What became of a call, and of its one score: words of `SAID`."""
+CALLS = ["answered", "again", "never"]
+SAID: dict[str, Score] = {
+    "yes": Scored(1.0),
+    "no": Scored(0.0),
+    "na": NotApplicable("no"),
+    "again": judge_failed(retryable=True),
+    "never": judge_failed(retryable=False),
+    "later": Pending("t"),
+}
+
+
+def recorded(at: str, trial: int, attempt: int, done: Done) -> list[Record]:
+    """The records of one trial: a call, and what its judge said of the answer."""
+    call, said = done
+    if call != "answered":
+        return [no_output(at, trial=trial, attempt=attempt, retryable=call == "again")]
+    told = SAID[said]
+    if isinstance(told, Pending):
+        told = Pending(f"{at}-{trial}")
+    return [output(at, trial=trial, attempt=attempt), score(at, told, trial=trial)]
+
+
+@settings(max_examples=EXAMPLES)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(CALLS), st.sampled_from(list(SAID))), min_size=4, max_size=4
+    ),
+    st.lists(
+        st.tuples(st.sampled_from(CALLS), st.sampled_from(list(SAID))), min_size=4, max_size=4
+    ),
+    st.lists(st.booleans(), min_size=4, max_size=4),
+)
+def test_watch__knows_what_the_ledgers_say(
+    first: list[Done], then: list[Done], begun: list[bool]
+) -> None:
+    """What a process has seen of its own records is what anybody reads of them later, also in a second attempt."""
+    frame = make_frame(2, trials=2)
+    plan = frame.plan.model_copy(update={"stop_when_decided": True})
+    places = [(f"c{case}", trial) for case in range(2) for trial in range(2)]
+    earlier = [
+        record
+        for place, done, there in zip(places, first, begun, strict=True)
+        if there
+        for record in recorded(*place, 1, done)
+    ]
+    file = MemoryFile(frame.header(), *earlier)
+    before = frame.merge(file).table
+    watch = Watch(cast("PlanFolder", Folder(plan, frame)), before)
+    later: list[Record] = []
+    for number, ((case, trial), done) in enumerate(zip(places, then, strict=True)):
+        at = divmod(number, 2)
+        if before.target[at] != ANSWERED and before.mendable[at].any():
+            later += recorded(case, trial, 2, done)
+        elif before.mendable[at].any() and before.state[at][0] != PENDING:
+            later += recorded(case, trial, 2, ("answered", done[1]))[1:]
+    for record in later:
+        watch.saw(record, 0)
+    after = frame.merge(file, MemoryFile(frame.header(attempt=2), *later)).table
+    for name in ("target", "state", "value", "passed", "mendable", "latency_ms"):
+        seen, told = getattr(watch.table, name), getattr(after, name)
+        assert np.array_equal(seen, told, equal_nan=seen.dtype.kind == "f"), name
+
+
+@dataclass
+class Folder:
+    """As much of a plan folder as a watch needs."""
+
+    plan: Plan
+    frame: Frame
+
+    @property
+    def rows(self) -> tuple[tuple[CaseRow, ...], tuple[int, ...]]:
+        """The cases, and their shards."""
+        return self.frame.cases, self.frame.shard_of
+
+    @property
+    def path(self) -> Path:
+        """Nowhere."""
+        return Path()

@@ -123,13 +123,14 @@ class Watch:
     def __init__(self, folder: PlanFolder, table: ScoreTable) -> None:
         plan, cases = folder.plan, folder.rows[0]
         self.certain: tuple[Certain, ...] = ()
+        """Gates that end the run; none until `decided` found some."""
         self._specs = {judge.id: judge.spec for judge in plan.judges}
         self._judges = {judge.id: at for at, judge in enumerate(plan.judges)}
         self._cases = {case.id: at for at, case in enumerate(cases)}
         compared = bridged_to(plan, table, open_compared(folder))
         self._foresight = Foresight(plan, cases, compared)
         self._sentinels = {(s.judge, s.sentinel, s.shard): s for s in table.sentinels}
-        self._table = replace(
+        self.table = replace(
             table,
             target=table.target.copy(),
             latency_ms=table.latency_ms.copy(),
@@ -152,7 +153,7 @@ class Watch:
             return True
         if self._news and self._since >= self._every:
             self._news, self._since = False, 0
-            table = replace(self._table, sentinels=tuple(self._sentinels.values()))
+            table = replace(self.table, sentinels=tuple(self._sentinels.values()))
             self.certain = self._foresight.blocks(table)
         return bool(self.certain)
 
@@ -170,7 +171,7 @@ class Watch:
                 pass  # of earlier runs, and of waiting: nothing that a gate counts here
 
     def _saw_output(self, record: OutputRecord) -> None:
-        table, at = self._table, (self._cases[record.case], record.trial)
+        table, at = self.table, (self._cases[record.case], record.trial)
         failed = record.failure
         self._news |= self._foresight.measures_calls or (
             failed is not None and not failed.retryable
@@ -186,7 +187,7 @@ class Watch:
         table.mendable[at] = failed is None or failed.retryable
 
     def _saw_score(self, record: ScoreRecord, shard: int) -> None:
-        table, spec = self._table, self._specs[record.judge]
+        table, spec = self.table, self._specs[record.judge]
         at = (self._cases[record.case], record.trial, self._judges[record.judge])
         state, value, mendable = MISSING, np.nan, False
         match record.score:
