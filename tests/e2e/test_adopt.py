@@ -388,6 +388,7 @@ def _answered_twice(pair: Pair) -> None:
         (_record(lambda row: row.update(output_digest="x", output=None)), "has no digest"),
         (_record(lambda row: row.update(at="::error::")), "'::error::' is no time"),
         (_record(lambda row: row.update(trace_id="a\nb")), "trace id"),
+        (_record(lambda row: row.update(fingerprint="m" * 201)), "names a model"),
         (_record(lambda row: row.update(attempt=2)), "another attempt"),
         (_impossible, "latency_ms"),
         (_linked, "found a link"),

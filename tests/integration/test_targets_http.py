@@ -299,6 +299,16 @@ def test_answer__usage_trace_and_latency() -> None:
     by_path = asked(always(reply(200, body)), trace_id="id")
     assert isinstance(by_path, Answered)
     assert by_path.trace_id == "r-7"
+    assert by_path.fingerprint is None
+
+
+def test_answer__says_its_model_by_a_header_or_in_its_body() -> None:
+    body = {"output": 1, "model": " gpt-x\n"}
+    header = asked(always(reply(200, body, {"X-Model": "m-2"})), fingerprint="header:x-model")
+    path = asked(always(reply(200, body)), fingerprint="model")
+    none = asked(always(reply(200, body)), fingerprint="meta.model")
+    found = [one.fingerprint for one in (header, path, none) if isinstance(one, Answered)]
+    assert found == ["m-2", "gpt-x", None]
 
 
 def test_answer__more_than_the_cap_is_named() -> None:

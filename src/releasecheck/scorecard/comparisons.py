@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from releasecheck.scorecard.numbers import NOTHING, at_least, count, shown
+from releasecheck.scorecard.texts import shorten
 from releasecheck.stats import exact, plain, show
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def _row(card: Scorecard, gate: GateResult) -> ComparisonRow:
         gate=gate.id,
         against=_against(gate, used),
         compared=count(gate.compared, "shared case") if done and gate.compared else NOTHING,
-        decides=_decides(card, gate),
+        decides=_decides(card, gate) + _or_flips(gate),
         evidence=_evidence(card, gate) if done else "nothing was compared",
         sees=_sees(gate) if done else "",
         warning=_warning(gate) if done else "",
@@ -98,6 +99,12 @@ def _decides(card: Scorecard, gate: GateResult) -> str:
             return f"blocks when {beyond}"
 
 
+def _or_flips(gate: GateResult) -> str:
+    # The limit stands in the rule alone, as `no regression beyond 0.02, at most 3 new failures`.
+    most = gate.rule.partition(", at most ")[2]
+    return f", or at more than {shorten(most, 80)}" if most else ""
+
+
 def _most(card: Scorecard) -> float:
     return float(1 - exact(confidence(card)))
 
@@ -111,7 +118,7 @@ def _evidence(card: Scorecard, gate: GateResult) -> str:
                 text += f", {show(decides, _most(card))} corrected for the other gates"
             # A p of exactly 1 says that nothing got worse, and "100 % of runs" would say it badly.
             if decides < 1:
-                text += f": chance alone would bring this in {show(decides, percent=True)} of runs"
+                text += f": chance alone would bring this in {show(decides, _most(card), percent=True)} of runs"
             return text
         case "non-inferior" if gate.drop_bound is not None:
             sure = show(confidence(card), percent=True)

@@ -90,6 +90,39 @@ DAMAGES = [
 ]
 
 
+WAIVED = [
+    ("scorecard.html", rb'data-overridden="yes"', b'data-overridden="no"', "overridden 'no'"),
+    ("scorecard.html", rb"page tone-warn", b"page tone-good", "green True"),
+    ("scorecard.html", rb'data-waived="yes"', b'data-waived="no"', "waived gates 0"),
+    ("scorecard.html", rb"<tr[^>]*data-quarantined[^\n]*\n", b"", "cases in quarantine 0"),
+    ("summary.md", rb", overridden by a waiver", b"", "overridden False"),
+    ("summary.md", rb"blocked, waived", b"blocked", "outcomes"),
+    ("junit.xml", rb'<skipped message="blocked, and[^\n]*</skipped>', b"", "skipped"),
+]
+
+
+@pytest.mark.parametrize(("name", "pattern", "into", "says"), WAIVED)
+def test_check_reports__a_waiver_or_quarantine_that_is_not_told_is_an_error(
+    name: str, pattern: bytes, into: bytes, says: str
+) -> None:
+    sample = samples.overridden()
+    damaged, times = re.subn(pattern, into, bundle_of(sample)[name], count=1)
+    assert times == 1
+    with pytest.raises(Untrusted, match=re.escape(says)):
+        check_reports({name: damaged}, sample.report.scorecard)
+
+
+def test_check_reports__a_badge_of_an_overridden_run_says_so() -> None:
+    waived = samples.overridden().report.scorecard
+    said = {**GREEN, "message": "blocked, waived 2026", "color": "orange"}
+    check_reports({"badge.json": dump_document(said)}, waived)
+    for badge in ({**said, "message": "blocked 2026"}, GREEN):
+        with pytest.raises(Untrusted):
+            check_reports({"badge.json": dump_document(badge)}, waived)
+    with pytest.raises(Untrusted, match="waived"):
+        check_reports({"badge.json": dump_document(said)}, samples.blocked().report.scorecard)
+
+
 @cache
 def _blocked() -> tuple[samples.Sample, dict[str, bytes]]:
     sample = samples.blocked()
