@@ -349,3 +349,27 @@ def test_trials__a_case_counts_once_its_verdict_is_certain(
     shutil.rmtree(suite.out)
     assert program("run", suite.path, cwd=tmp_path).code == 1
     assert "1 of 4 cases fails" in scorecard(suite.out)["gates"][0]["reason"]
+
+
+def test_rescore_and_retry__of_a_run_that_ended_early(
+    tmp_path: Path, program: Program, answers: Answers
+) -> None:
+    """No other rules make a pass of what was never asked, and a retry of it has nothing to ask either."""
+    suite = http_suite(tmp_path, answers, 12, shards=1, **STOPPING)
+    wrong(answers, *range(12))
+    blocked_early(program("run", suite.path, cwd=tmp_path), suite, 4, 12)
+    done = program("retry", "out", "--out", "again", cwd=tmp_path)
+    assert done.code == 1, done
+    assert len(answers.asked) == 4
+    assert scorecard(tmp_path / "again")["decided_early"] is True
+    suite.write(gates=[STRICT | {"min": 0.01}])
+    done = program("rescore", "out", "--config", suite.path, cwd=tmp_path)
+    assert done.code == 2, done
+    card = scorecard(suite.out)
+    assert (card["revision"], card["verdict"], card["decided_early"]) == (
+        2,
+        "blocked_missing",
+        False,
+    )
+    assert len(answers.asked) == 4
+    assert program("verify", "out", cwd=tmp_path).code == 0
