@@ -33,10 +33,10 @@ def test_decide__a_worse_candidate_never_gets_a_better_outcome(pair: tuple[Scene
     for was, now in zip(before, after, strict=True):
         assert OUTCOMES.index(now.outcome) >= OUTCOMES.index(was.outcome), was.id
         if was.p_value is not None and now.p_value is not None:
-            assert now.p_value <= was.p_value * (1 + 1e-12)
+            assert now.p_value <= was.p_value + 1e-12
             assert was.p_adjusted is not None
             assert now.p_adjusted is not None
-            assert now.p_adjusted <= was.p_adjusted * (1 + 1e-12)
+            assert now.p_adjusted <= was.p_adjusted + 1e-12
     ends = [OUTCOMES.index(scene.ends()[0]) for scene in pair]
     assert ends[1] >= ends[0]
 

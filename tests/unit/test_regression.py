@@ -360,17 +360,35 @@ def test_decide__values_at_the_end_of_floats(
 # -- which test
 
 
-def test_decide__p_of_grades_is_that_of_every_pattern_of_signs() -> None:
-    """Issue 5: verdicts and grades lie on a grid, so p is exact and hangs on no seed."""
+def test_decide__p_of_yes_and_no_is_that_of_every_pattern_of_signs() -> None:
+    """Issue 5: exact, and hanging on no seed, with clusters and with trials too."""
+    gate = gate_of()
     now, before = flips(6, 1, 60)
+    for seed in (0, 3):
+        assert compared(gate, now, before, seed=seed).p_value == pytest.approx(8 / 2**7, abs=1e-12)
+    pairs = [f"c{n // 2}" for n in range(60)]
+    # Three clusters lose two cases each, one wins one: flipping any of the large ones is too much.
+    for seed in (0, 3):
+        found = compared(gate, now, before, clusters=pairs, seed=seed)
+        assert found.p_value == pytest.approx(2 / 2**4, abs=1e-12)
+    trials = compared(gate, [[1, 1, 0]] * 20, [[1, 1, 1]] * 20)
+    assert trials.p_value == pytest.approx(1 / 2**20, rel=1e-6)
+
+
+def test_decide__which_test_it_is_hangs_on_no_value() -> None:
+    """Issue 5: a case that gets worse, and off a grid, must not change the test in its own favour."""
+    rng = np.random.default_rng(1)
     gate = gate_of(metric="close")
-    whole = compared(gate, now, before)
-    assert whole.p_value == pytest.approx(8 / 2**7, abs=1e-12)
-    now[-1] = 0.9
-    worse = compared(gate, now, before, seed=3)
-    assert worse.p_value is not None
-    assert whole.p_value is not None
-    assert worse.p_value <= whole.p_value
+    for _ in range(25):
+        drops = rng.choice([0.0, 0.1, -0.1, 0.2, -0.2, 0.3], 45)
+        before = [0.5] * 45
+        now = [round(0.5 - drop, 1) for drop in drops.tolist()]
+        was = compared(gate, now, before).p_value
+        now[int(rng.integers(45))] -= 0.00000123456
+        worse = compared(gate, now, before).p_value
+        assert was is not None
+        assert worse is not None
+        assert worse <= was
 
 
 def test_decide__the_same_seed_gives_the_same_p() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, assert_never
 
@@ -9,10 +10,19 @@ import numpy as np
 
 from releasecheck.gates.evidence import Refusal, lost_note
 from releasecheck.gates.outcome import Decision
-from releasecheck.model.judge import value_range
-from releasecheck.stats import aggregate_cases, exact, names, plain, show, to_float, verdicts
+from releasecheck.model.judge import YesNoJudge, value_range
+from releasecheck.stats import (
+    aggregate_cases,
+    exact,
+    names,
+    plain,
+    show,
+    sign_flip,
+    to_float,
+    verdicts,
+)
 from releasecheck.stats.clusters import cluster_sums, clusters_of
-from releasecheck.stats.lattice import p_no_drop
+from releasecheck.stats.lattice import lattice_p
 from releasecheck.stats.paired import (
     drop_bound,
     drop_bound_yes_no,
@@ -208,8 +218,12 @@ def _tested(
         case "point":
             pass
         case "significant":
-            # Verdicts and grades lie on a grid, and p is exact: for yes and no it is McNemar's.
-            p_value = p_no_drop(cluster_sums(drops, clusters), level.seed)
+            sums = cluster_sums(drops, clusters)
+            # Which of both it is hangs on no value: a case that turned worse, and off a grid that the others
+            # lie on, would change the test, and might so raise p in the candidate's favour.
+            p_value = lattice_p(sums) if _always_on_a_grid(subject, pair, clusters) else None
+            if p_value is None:
+                p_value = sign_flip(sums, level.seed)
         case "non-inferior":
             if flipped:
                 p_value = not_inferior(worse, better, drops.size, max_drop)
@@ -277,6 +291,30 @@ def case_means(col: Column) -> Floats:
 
 
 _LARGEST: Final = float(np.finfo(np.float64).max)
+
+
+def _always_on_a_grid(subject: Subject, pair: Shared, clusters: Indices | None) -> bool:
+    """Whether no score could take the drops off a coarse grid, on which p is exact (McNemar's, without clusters).
+
+    Verdicts, and means of a few trials that each are yes or no, whatever the candidate does.
+    """
+    steps = 1
+    if subject.gate.stat != "pass_rate":
+        judge = subject.judge
+        if judge is None and subject.gate.metric != "target_errors":
+            return False
+        if judge is not None and not isinstance(judge.spec, YesNoJudge):
+            return False
+        counts = [np.unique(col.scored.sum(axis=1)).tolist() for col in (pair.now, pair.before)]
+        steps = math.lcm(*counts[0], *counts[1])
+    largest = 1 if clusters is None else int(np.bincount(clusters).max())
+    return steps <= _FINEST and pair.rows.size * largest * steps * steps <= _MOST_STEPS
+
+
+_FINEST: Final = 6
+"""Steps to the whole up to which every grid is known to the exact test."""
+_MOST_STEPS: Final = 1_000_000
+"""Cases times the sizes that their sums can have, up to which the exact test is never too long."""
 
 
 def _is_yes_no(pair: Shared) -> bool:
