@@ -81,5 +81,6 @@ def command(
             + (f" (stopped: {done.stopped})" if done.stopped else "")
         )
         if done.path is None:
-            say("everything was on record already")
+            decided = "nothing is left to do: the run is decided"
+            say(decided if left.certain else "everything was on record already")
     return 130 if done.stopped == "interrupted" else 2 if left.undone else 0

@@ -423,7 +423,8 @@ class EndRecord:
     outputs: int
     scores: int
     stopped: str | None
-    """None when the slice was worked through, else why not: `time_budget`, `budget`, `interrupted`."""
+    """None when the slice was worked through, else why not: `time_budget`, `cost_budget`, `interrupted`,
+    `target_unusable`, or `decided`."""
     digest: str
     """Over the purge-stable form of every line before."""
     at: str

@@ -65,7 +65,8 @@ def carry_out(job: Job) -> int:
     )
     if done.path is None:
         # Nothing new was recorded; what there is lies in the artifact of an earlier attempt.
-        say("everything was on record already")
+        decided = "nothing is left to do: the run is decided"
+        say(decided if left.certain else "everything was on record already")
         job.tell(artifact_name="", artifact_path="")
     return 130 if done.stopped == "interrupted" else 2 if left.undone else 0
 
