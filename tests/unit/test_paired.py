@@ -24,7 +24,7 @@ from releasecheck.stats import (
     paired_interval,
     sign_flip,
 )
-from releasecheck.stats.paired import tango
+from releasecheck.stats.bounds import tango
 
 counts = st.integers(0, 400)
 drops = st.lists(
