@@ -81,7 +81,10 @@ def _axes(
         differ = tuple(
             sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
         )
-        yield _axis("policy", f"gates {names(differ)} differ" if differ else "")
+        yield _axis(
+            "policy",
+            f"{names(differ)} {'differs' if len(differ) == 1 else 'differ'}" if differ else "",
+        )
 
 
 def _axis(axis: str, note: str) -> Axis:

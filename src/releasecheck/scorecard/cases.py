@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from releasecheck.model.judge import pass_mark
+from releasecheck.scorecard.exceptions import quarantine_notice
 from releasecheck.scorecard.numbers import shown
 from releasecheck.scorecard.texts import Cut, as_text, cut, shorten
 
@@ -127,6 +128,8 @@ class CaseView:
     more_trials: int
     flips: tuple[str, ...]
     """`exact: passed in the baseline`."""
+    aside: tuple[str, ...]
+    """That it is in quarantine: for whom, until when, whose, and why."""
     tally: Tally
     before: Before | None = None
 
@@ -245,10 +248,12 @@ def _trial_order(row: ResultRow) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Flips:
-    """Flipped cases with their judges."""
+    """Cases of which more is to be said: flipped, with their judges, or in quarantine."""
 
     failures: Mapping[str, tuple[str, ...]]
     passes: Mapping[str, tuple[str, ...]]
+    aside: Mapping[str, tuple[str, ...]]
+    """Quarantined cases, with what is to be said of each."""
 
     @classmethod
     def of(cls, report: Report) -> _Flips:
@@ -259,7 +264,10 @@ class _Flips:
                 failures[case] = (*failures.get(case, ()), judge)
             for case in flips.new_passes:
                 passes[case] = (*passes.get(case, ()), judge)
-        return cls(failures, passes)
+        aside: dict[str, tuple[str, ...]] = {}
+        for one in report.scorecard.quarantine:
+            aside[one.case] = (*aside.get(one.case, ()), quarantine_notice(one))
+        return cls(failures, passes, aside)
 
     def words(self, case: str) -> tuple[str, ...]:
         lost = [
@@ -329,6 +337,7 @@ def _view(
         trials=tuple(_trial(view.row, judges, longest) for view in seen.views),
         more_trials=seen.trials - len(seen.views),
         flips=flips.words(case.id),
+        aside=tuple(shorten(words, _LONGEST_REASON) for words in flips.aside.get(case.id, ())),
         tally=tally,
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from releasecheck.scorecard.comparisons import comparison_rows
 from releasecheck.scorecard.earlier import earlier_runs
-from releasecheck.scorecard.numbers import count
+from releasecheck.scorecard.numbers import NOTHING, count
 from releasecheck.scorecard.texts import listing, shorten
 
 if TYPE_CHECKING:
@@ -52,8 +52,9 @@ class QuarantineRow:
 
 
 def comparisons(card: Scorecard, longest: int) -> Iterator[Compared]:
-    """The first `longest` no-regression gates."""
-    for row in comparison_rows(card)[:longest]:
+    """The first `longest` no-regression gates that compared something; why others did not, they say themselves."""
+    compared = [row for row in comparison_rows(card) if row.compared != NOTHING]
+    for row in compared[:longest]:
         parts = (
             (row.new_failures, "new failure", "new failures"),
             (row.new_passes, "new pass", "new passes"),

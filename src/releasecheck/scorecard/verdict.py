@@ -178,7 +178,15 @@ def _resume(scorecard: Scorecard, resume: str) -> str:
 
 
 def _after_block(scorecard: Scorecard) -> Iterator[str]:
-    flipped = len({case for flips in scorecard.flips.values() for case in flips.new_failures})
+    aside = {(one.case, one.judge) for one in scorecard.quarantine}
+    flipped = len(
+        {
+            case
+            for judge, flips in scorecard.flips.items()
+            for case in flips.new_failures
+            if not {(case, judge), (case, None)} & aside
+        }
+    )
     if scorecard.overridden:
         ends = sorted(
             {one.until for one in scorecard.waivers if one.gate in waived_gates(scorecard)}

@@ -31,6 +31,7 @@ from releasecheck.drivers.github.publishing.request import (
     in_repository,
 )
 from releasecheck.drivers.github.publishing.results import Trust, document, failure_text
+from releasecheck.drivers.github.publishing.status import state_of
 from releasecheck.drivers.github.publishing.summary import summary_text
 from releasecheck.errors import InfrastructureError
 from releasecheck.model.policy import (
@@ -42,6 +43,7 @@ from releasecheck.model.policy import (
 )
 from tests.builders import DIGEST
 from tests.bundles import Made, fake_world
+from tests.unit.scorecard import samples
 
 
 def context(tmp_path: Path, **changes: Any) -> GitHubContext:
@@ -202,6 +204,42 @@ def test_comment_text__what_the_change_edits(judged: Judged, tmp_path: Path) -> 
     assert "once they are merged" in text
     head = policy.model_copy(update={"mode": "head"})
     assert "apply to this very run" in comment_text(request_of(judged, tmp_path, policy=head))
+
+
+def test_comment_text__who_waived_what_is_in_quarantine_and_how_it_was_decided(
+    judged: Judged, tmp_path: Path
+) -> None:
+    """The release is not stopped, and nobody takes it for a pass; owners and reasons are strangers' words."""
+    evil = "<img src=x> @octocat | [x](http://x)"
+    card = samples.overridden().report.scorecard
+    (waiver,), (aside,) = card.waivers, card.quarantine
+    waiver = waiver.model_copy(update={"who": evil, "why": evil})
+    words = f"no-worse: waived until {waiver.until} by {evil}: {evil}"
+    changes = {name: getattr(card, name) for name in type(card).model_fields} | {
+        "waivers": (waiver,),
+        "reasons": (*card.reasons[:2], words),
+        "quarantine": (aside.model_copy(update={"owner": evil, "reason": evil}),) * 30,
+    }
+    request = request_of(judged, tmp_path, **changes)
+    text = comment_text(request)
+    first = text.splitlines()[0]
+    assert first == "## ▲ Blocked, and waived: gate no-worse (docs-search)"
+    assert "✔ Passed" not in text
+    assert "overridden by a waiver, for commit" in text
+    assert text.index("waived until 2026-09-30") < text.index("mean 0.893 against")
+    assert "**no-worse**, against the baseline" in text
+    assert "| drift |" in text
+    assert "### Quarantine" in text
+    assert "and 10 more in quarantine in the scorecard" in text
+    assert "Compared with the anchor rc-c0c0c0c0c0c0-1" in text
+    assert "<img" not in text
+    assert "@octocat" not in text
+    assert "[x](" not in text
+    assert state_of(request.evidence).description == "Blocked, and waived: gate no-worse"
+    assert {one.level for one in annotations_of(request)} == {"warning"}
+    small = comment_text(request, 8192)
+    assert units(small) <= 8192
+    assert "waived until 2026-09-30" in small
 
 
 def test_summary_text__bundle_words_are_rendered_anew(judged: Judged, tmp_path: Path) -> None:

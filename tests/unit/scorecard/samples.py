@@ -297,7 +297,7 @@ def _worse(wrong: Sequence[int]) -> list[RowView]:
     ]
 
 
-def overridden(**changes: Any) -> Sample:
+def overridden(quarantine: Sequence[dict[str, Any]] | None = None) -> Sample:
     """A tested drop that is waived, beside a quarantine, an anchor, a judge taken anew and two models."""
     wrong = (2, 5, 9, 14, 23, 31, 44, 57, 71)
     failing = [f"q{i + 1:03}" for i in wrong]
@@ -355,8 +355,8 @@ def overridden(**changes: Any) -> Sample:
             axes=[{"axis": name, "answer": "held", "note": ""} for name in ("cases", "judges", "target", "policy")],
         ),
         waivers=[waiver],
-        quarantine=[{"case": "q017", "judge": None, "owner": "search team", "until": "2026-10-31",
-                     "reason": "its page is edited every day"}],
+        quarantine=quarantine or [{"case": "q017", "judge": None, "owner": "search team", "until": "2026-10-31",
+                                   "reason": "its page is edited every day"}],
         models={"gpt-x-2026-08 / fp_1": 80, "gpt-x-2026-08 / fp_2": 4},
         judge_models={"exact": {"judge-1 / fp_77": 84}},
         notices=[
@@ -367,11 +367,10 @@ def overridden(**changes: Any) -> Sample:
         ],
         revision=2,
         retry_of="rc-a1a1a1a1a1a1-6",
-        **changes,
     )  # fmt: skip
 
 
-def inferior(**changes: Any) -> Sample:
+def inferior() -> Sample:
     """A `non-inferior` gate that blocks since too few cases cannot show that nothing was lost."""
     why = (
         "mean 0.976 against 0.976 in the baseline, over 84 shared cases: no change; with 95 % confidence the drop is at "
@@ -397,7 +396,6 @@ def inferior(**changes: Any) -> Sample:
         ],
         flips={"exact": {"new_failures": ["q003"], "new_passes": ["q004"]}},
         baseline=baseline_used(cases={"same": 84}),
-        **changes,
     )  # fmt: skip
 
 

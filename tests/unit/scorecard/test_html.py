@@ -100,6 +100,27 @@ def test_render_html__says_first_what_happened_and_what_to_do(
     assert text.index(step) < text.index("Metrics")
 
 
+def test_render_html__who_waived_what_stands_in_the_first_box() -> None:
+    page = page_of(made("overridden"))
+    first = Page(page[page.index("<h1") : page.index('<section class="next"')]).text
+    assert "Blocked, and waived: gate no-worse" in first
+    assert (
+        "waived until 2026-09-30 by A. Reviewer: the index is rebuilt tonight, ticket 4711" in first
+    )
+    assert "overridden by a waiver" in first
+    gates = page[page.index('id="gates"') : page.index('id="comparisons"')]
+    assert "blocked, waived" in Page(gates).text
+
+
+def test_render_html__a_case_in_quarantine_says_so_where_it_stands() -> None:
+    aside = [{"case": "q003", "owner": "search", "reason": "it flickers", "until": "2026-12-31"}]
+    sample = samples.overridden(aside)
+    source = page_of(sample)
+    first = Page(source[source.index("<article") : source.index("</article>")]).text
+    assert "quarantine: case 'q003' is left out of every gate until 2026-12-31" in first
+    assert "Start with 8 cases" in Page(source).text
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_render_html__is_green_only_for_a_pass(name: str) -> None:
     body = Page(page_of(made(name))).all("body")[0]

@@ -89,6 +89,30 @@ def test_render_junit__one_test_for_each_gate() -> None:
     assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (6, 1, 2, 2)
 
 
+def test_render_junit__a_waived_block_is_no_failure_and_no_pass() -> None:
+    cases, gates = parsed(samples.overridden())
+    by_name = {test.name: test for test in gates}
+    (waived,) = by_name["no-worse"].result
+    assert isinstance(waived, junitparser.Skipped)
+    assert waived.message.startswith(
+        "blocked, and waived until 2026-09-30 by A. Reviewer: the index"
+    )
+    assert not by_name["quality"].result
+    assert (gates.failures, gates.skipped) == (0, 1)
+    # What was measured of the cases is told as ever.
+    assert cases.failures == 9
+
+
+def test_render_junit__a_failing_case_in_quarantine_says_so() -> None:
+    aside = [{"case": "q003", "owner": "search", "reason": "it flickers", "until": "2026-12-31"}]
+    cases, _ = parsed(samples.overridden(aside))
+    told = {t.name: t.result[0].message for t in cases if t.result}
+    assert told["q003"].endswith(
+        "quarantine: case 'q003' is left out of every gate until 2026-12-31: it flickers (owner search)"
+    )
+    assert "quarantine" not in told["q006"]
+
+
 def test_render_junit__names_are_unique_and_hold_the_trial() -> None:
     of = samples.case(0)
     views = [samples.row(of, trial=trial) for trial in range(3)]

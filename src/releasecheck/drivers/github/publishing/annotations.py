@@ -116,16 +116,18 @@ class _Blocking:
     id: str
     metric: str
     cases: frozenset[str]
+    waived: bool
 
 
 def _blocking(evidence: Judged) -> Iterator[_Blocking]:
-    outcomes = {gate.id: gate.outcome for gate in evidence.scorecard.gates}
+    blocked = {gate.id: gate for gate in evidence.scorecard.gates if gate.outcome == "block"}
     cases = evidence.folder.rows[0]
     for gate in evidence.plan.gates:
-        if outcomes.get(gate.id) == "block":
-            taken = Subject.of(gate, evidence.plan).selects(cases)
+        if gate.id in blocked:
+            subject = Subject.of(gate, evidence.plan)
+            taken = subject.selects(cases) & ~subject.quarantined(cases)
             ids = frozenset(case.id for case, take in zip(cases, taken, strict=True) if take)
-            yield _Blocking(gate.id, gate.metric, ids)
+            yield _Blocking(gate.id, gate.metric, ids, blocked[gate.id].waived)
 
 
 def _look(
@@ -136,9 +138,11 @@ def _look(
     failing = sorted(_failing(views))
     if fresh:
         words = f"passed in the baseline and fails now, by {', '.join(fresh)}"
-        gates = [one.id for one in blocking if one.metric in fresh and case.id in one.cases]
-        if gates:
-            return _Noted(0, f"{words}; it counts for {', '.join(gates)}, which blocks", case)
+        counts = [one for one in blocking if one.metric in fresh and case.id in one.cases]
+        if counts:
+            gates = ", ".join(one.id for one in counts)
+            waived = " and is waived" if all(one.waived for one in counts) else ""
+            return _Noted(0, f"{words}; it counts for {gates}, which blocks{waived}", case)
         return _Noted(1, words, case)
     if failing:
         return _Noted(2, f"fails by {', '.join(failing)}", case)
