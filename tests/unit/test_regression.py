@@ -506,6 +506,15 @@ def test_decide__max_not_applicable(share: float, outcome: Outcome) -> None:
         assert "judge exact is not applicable to 3 of 10 cases" in result.reason
 
 
+def test_decide__max_not_applicable_is_exact() -> None:
+    """0.29 of 100 cases are 29, and 28.999999999999996 to a float."""
+    table = score_table({"exact": [1] * 71 + ["na"] * 29})
+    for share, outcome in ((0.29, "pass"), (0.2899, "blocked_missing")):
+        gate = GateSpec(id="g", metric="exact", min=0.5, max_not_applicable=share)
+        (result,) = decide(table, plan_for(table, gate), None)
+        assert result.outcome == outcome
+
+
 # -- what cannot be seen
 
 
