@@ -10,7 +10,8 @@ can make it, or where all that need not be scored is not applicable; between the
 Too few scores, or too few shared cases, come about where all that need not be scored is not applicable.
 
 Not foreseen: `significant`, whose p no simple ending bounds, but for its `max_new_failures`; gates that
-refuse where they are `underpowered`; `k-of-n` where trials may turn out not applicable.
+refuse where they are `underpowered`; `non-inferior` where a bound may not exist (values of unknown range,
+clusters, a single case); `k-of-n` where trials may turn out not applicable.
 """
 
 from __future__ import annotations
@@ -164,11 +165,20 @@ class Foresight:
         matched = self._matched[subject.against]
         earlier = self._earlier[subject.against]
         pair = evidence.shared(subject, side, ending, plan, earlier, matched)
-        if isinstance(pair, Refusal):
+        if isinstance(pair, Refusal) or not _bounded(state, rule, pair):
             return None
         reason = _drop_reason(state, rule, pair) or _failures_reason(state, rule, pair)
         measured = int(state.known[pair.rows].all(axis=1).sum())
         return None if reason is None else Certain(gate.id, reason, measured)
+
+
+def _bounded(state: _State, rule: NoRegression, pair: Shared) -> bool:
+    """Whether the rule is sure to find what it asks for: `non-inferior` refuses without a bound on the drop."""
+    if rule.decide != "non-inferior":
+        return True
+    known = state.subject.gate.stat == "pass_rate" or state.best.high - state.best.low < _MOST
+    cases = [state.table.cases[row] for row in pair.rows.tolist()]
+    return known and len(cases) > 1 and all(case.cluster is None for case in cases)
 
 
 def _refuses_the_weak(rule: NoRegression | None) -> bool:
