@@ -568,3 +568,33 @@ def test_killed_anywhere__only_what_was_in_flight_is_judged_again(
         assert sorted(judged) == sorted(["c0", "c1"] * 2 + [case])
         assert values(suite.out) == whole
         verified(suite, program)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("later", [False, True], ids=["at once", "later"])
+def test_killed_at_every_point__comes_to_the_same(
+    tmp_path: Path, program: Program, answers: Answers, judge: JudgeServer, later: bool
+) -> None:
+    """SIGKILL before each change on disk, and a resume: the same scores, and no output judged in vain."""
+    suite = suite_of(tmp_path, answers, 2)
+    promoted(suite, program)
+    judge.after = 2 if later else 0
+    deferring(tmp_path, answers, judge, 2).write(shards=1)
+    shutil.rmtree(suite.out)
+    noted = tmp_path / "points.txt"
+    fault = {"record": str(noted), "hasten": True}
+    assert program("run", suite.path, cwd=tmp_path, fault=fault).code == 0
+    points = noted.read_text("utf-8").splitlines()
+    first = next(n for n, name in enumerate(points) if name.startswith("append"))
+    for number in range(first, len(points)):
+        shutil.rmtree(suite.out)
+        judge.asked.clear()
+        fault = {"before": number, "hasten": True}
+        assert program("run", suite.path, cwd=tmp_path, fault=fault).code in (-9, 0)
+        done = program("resume", suite.out, cwd=tmp_path, fault={"hasten": True})
+        assert done.code == 0, (points[number], done)
+        assert len(judge.asked) <= 5, points[number]
+        found = [one for one in bridges(suite.out) if one["state"] == "scored"]
+        assert sorted(one["case"] for one in found) == ["c0", "c1"], points[number]
+        verified(suite, program)

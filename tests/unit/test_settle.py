@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from releasecheck.model.failure import failure
 from releasecheck.model.record import (
     RESUMED,
+    BridgeRecord,
     DeadlineRecord,
     LateRecord,
     Record,
@@ -22,6 +23,7 @@ from releasecheck.settle import (
     SKEW_S,
     Ask,
     Closing,
+    Earlier,
     Owed,
     Pair,
     Pause,
@@ -323,6 +325,39 @@ def test_fold__a_judge_is_left_alone_until_the_last_deadline_at_most(again_s: fl
     assert run.settling.waiting()["j"] == (1, NOW + 300, NOW + 300)
     run.expire(NOW + 300)
     assert run.score("a") == Missing("deadline")
+
+
+def test_earlier__its_record_names_the_side_and_the_trial_there() -> None:
+    """An output of the baseline is no output of this run, whatever its case and trial are called."""
+    run = Waiting([Owed("j", "t", (Earlier("anchor", "a", 2, DIGEST),), NOW)])
+    (ask,) = run.ask(NOW)
+    run.answer(ask, NOW, Collected({"t": Arrived(Scored(1.0))}))
+    (record,) = [one for one in run.records if isinstance(one, BridgeRecord)]
+    assert (record.side, record.case, record.trial, record.output_digest) == (
+        "anchor",
+        "a",
+        2,
+        DIGEST,
+    )
+    assert (record.score, record.ticket) == (Scored(1.0), "t")
+
+
+def test_earlier__late_is_kept_and_never_counted() -> None:
+    run = Waiting([Owed("j", "t", (Earlier("baseline", "a", 0, DIGEST),), NOW)])
+    (ask,) = run.ask(NOW)
+    run.answer(ask, NOW + 301, Collected({"t": Arrived(Scored(1.0))}))
+    (late,) = [one for one in run.records if isinstance(one, LateRecord)]
+    assert (late.side, late.value) == ("baseline", 1.0)
+    (record,) = [one for one in run.records if isinstance(one, BridgeRecord)]
+    assert record.score == Missing("deadline")
+
+
+def test_earlier__one_ticket_for_both_runs_fails_both() -> None:
+    both = (Pair("a", 0, DIGEST), Earlier("baseline", "a", 0, DIGEST))
+    run = Waiting([Owed("j", "t", both, NOW)])
+    failed = [one for one in run.records if isinstance(one, ScoreRecord | BridgeRecord)]
+    assert len(failed) == 2
+    assert all(isinstance(one.score, JudgeFailed) for one in failed)
 
 
 def test_sentinel__its_record_names_it() -> None:

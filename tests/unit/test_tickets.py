@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from releasecheck.ledger.jsonl import JsonlWriter, purge_file, shard_file_name
-from releasecheck.model.record import NO_USAGE, SentinelRecord
+from releasecheck.model.record import NO_USAGE, BridgeRecord, SentinelRecord
 from releasecheck.model.score import Pending, Scored
+from releasecheck.pipeline.earlier import foreign_in, tickets_given
 from releasecheck.pipeline.tickets import tickets_of
 from tests.builders import AT, deadline, header, late, output, score
 from tests.fakes import FakeClock
@@ -33,6 +34,25 @@ def sentinel(result: Score, ticket: str | None) -> SentinelRecord:
     )
 
 
+def bridge(result: Score, ticket: str | None) -> BridgeRecord:
+    digest = "sha256:" + "0" * 64
+    return BridgeRecord("baseline", "c0", 0, "far", digest, result, ticket, NO_USAGE, AT)
+
+
+def test_foreign_in__answers_to_tickets_of_an_earlier_run_are_told_apart(tmp_path: Path) -> None:
+    """A finish file may close what a shard left open, and nothing else; not a like one of the other run."""
+    given = tickets_given([written(tmp_path, 1, bridge(Pending("b1"), "b1"))])
+    assert foreign_in(written(tmp_path, 2, bridge(Scored(1.0), "b1")), given) is None
+    forged: list[Record] = [
+        bridge(Scored(1.0), "b2"),
+        bridge(Scored(1.0), None),
+        bridge(Scored(1.0), "b1")._replace(side="anchor"),
+        score(judge="far", ticket="b1")._replace(output_digest="sha256:" + "0" * 64),
+    ]
+    for number, record in enumerate(forged, start=3):
+        assert foreign_in(written(tmp_path, number, record), given) is not None
+
+
 def test_tickets_of__finds_them_in_every_record(tmp_path: Path) -> None:
     one = written(
         tmp_path,
@@ -41,6 +61,7 @@ def test_tickets_of__finds_them_in_every_record(tmp_path: Path) -> None:
         score(result=Pending("p1"), judge="far"),
         score(result=Scored(1.0), judge="near"),
         sentinel(Pending("s1"), "s1"),
+        bridge(Pending("b1"), "b1"),
         deadline("far", "p1", "d1"),
     )
     other = written(
@@ -51,7 +72,7 @@ def test_tickets_of__finds_them_in_every_record(tmp_path: Path) -> None:
         sentinel(Scored(1.0), "s1"),
         late(judge="late-one"),
     )
-    expected = {"far": ["p1", "s1", "d1", "p2"], "late-one": ["t1"]}
+    expected = {"far": ["p1", "s1", "b1", "d1", "p2"], "late-one": ["t1"]}
     assert tickets_of([one, other]) == expected
     for path in (one, other):
         purge_file(path, lambda _: False, texts=True)
