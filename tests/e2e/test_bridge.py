@@ -252,6 +252,7 @@ def test_outputs_that_were_not_stored__are_named(
     (tmp_path / "judging.py").write_text(LAX, "utf-8")
     done = run(suite, program)
     assert done.code == 2, done
+    assert "4 outputs of the baseline" in done.err  # said before anything is called
     card = scorecard(suite.out)
     (gate,) = card["gates"]
     assert (card["status"], gate["outcome"], gate["delta"]) == (

@@ -15,6 +15,7 @@ from releasecheck.model.target import PluginTarget
 from releasecheck.pipeline.adopting import read_adopted
 from releasecheck.pipeline.baselines import ANCHOR, BASELINE, has_baseline, read_whole_baseline
 from releasecheck.pipeline.files import write_whole
+from releasecheck.pipeline.foreseeing import with_bridge_notes
 from releasecheck.pipeline.policy import PolicySource, load_with, policy_changes
 from releasecheck.pipeline.power import refuse_blind
 from releasecheck.pipeline.preflight import placed_in
@@ -150,6 +151,7 @@ def make_plan(
     with placed_in(loaded):
         check(frozen.plan, Roots(loaded.root, loaded.policy_root), world.environment)
     refuse_blind(frozen.plan, chosen.cases, loaded, baseline, anchor)
+    loaded = with_bridge_notes(frozen.plan, loaded, {"baseline": baseline, "anchor": anchor})
     for folder, files in ((BASELINE, baseline), (ANCHOR, anchor)):
         for name, data in ({} if files is None else files.data).items():
             write_whole(out / folder / name, [data])
