@@ -484,6 +484,7 @@ def test_rescore__killed_at_any_moment(tmp_path: Path, program: Program, answers
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(600)
 def test_rescore__killed_at_every_moment(
     tmp_path: Path, program: Program, answers: Answers
 ) -> None:

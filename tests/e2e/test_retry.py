@@ -330,6 +330,7 @@ def test_retry__killed_at_any_moment(tmp_path: Path, program: Program, answers: 
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(600)
 def test_retry__killed_at_every_moment(tmp_path: Path, program: Program, answers: Answers) -> None:
     """X-05: the same for every file that is opened, every record, rename and removal."""
     with JudgeServer() as judge:
