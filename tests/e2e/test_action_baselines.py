@@ -220,3 +220,22 @@ def test_badge__of_the_default_branch(site: Site) -> None:
     there = site.github.repository.files("badges")
     assert "pass" not in json.loads(there["small/badge.json"])["message"]
     assert artifacts(broken, SCORECARD)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(300)
+def test_baseline__judged_anew_by_the_jobs_of_a_matrix(site: Site) -> None:
+    """X-25: the shards judge the outputs of the run that was found; `finish` has nothing to judge."""
+    site.change(gates=[QUALITY, NO_WORSE], baseline={"on_missing": "bootstrap"})
+    site.answers.wrong = {"q1"}
+    assert site.push().attempt()["finish"].outputs["verdict"] == "bootstrap"
+    site.change(
+        judges=[{"id": "exact", "type": "contains", "value": "Q"}],
+        baseline={"rejudge_baseline": True},
+    )
+    play = site.push()
+    ran = play.attempt()
+    assert ran["finish"].outputs["verdict"] == "pass", ran["finish"].log
+    assert gate(play)["compared"] == 4
+    assert gate(play)["reason"].endswith("baseline judged anew")
+    assert card(play)["baseline"]["rejudged"] == {"exact": 4}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from releasecheck.drivers.github.fetching import check_plan_is
+from releasecheck.drivers.github.fetching import check_plan_is, is_bundle_file
 from releasecheck.drivers.github.names import PlanName
 from releasecheck.errors import Untrusted
 
@@ -39,3 +39,12 @@ def test_check_plan_is__exchanged(workflow_run: int | None, other: dict[str, str
 def test_check_plan_is__of_another_run() -> None:
     with pytest.raises(Untrusted, match="this is workflow run 8"):
         check(8)
+
+
+@pytest.mark.parametrize("side", ["baseline", "anchor"])
+def test_is_bundle_file__what_a_plan_compares_with(side: str) -> None:
+    """Shards judge the outputs of both, and `verify` needs them."""
+    for name in ("scorecard.json", "manifest.json", "results.jsonl"):
+        assert is_bundle_file(f"plan/{side}/{name}")
+    assert not is_bundle_file(f"plan/{side}/app.py")
+    assert not is_bundle_file(f"{side}/results.jsonl")

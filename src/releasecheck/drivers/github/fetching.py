@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 N = TypeVar("N", bound=ArtifactName)
 _PLAN_FILE: Final = re.compile(
-    r"plan\.json|cases-\d{4}\.jsonl|baseline/(scorecard|manifest|promotion)\.json|baseline/results\.jsonl"
+    r"plan\.json|cases-\d{4}\.jsonl|(baseline|anchor)/((scorecard|manifest|promotion)\.json|results\.jsonl)"
 )
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _LOG: Final = re.compile(r"[A-Za-z0-9._-]{1,120}\.log")
@@ -118,7 +118,7 @@ class RunArtifacts:
             ZipRefused, DigestMismatch: an archive is not what `finish` uploads.
         """
         found = choose(self.listed, ScorecardName, suite=plan.suite, plan=plan.plan)
-        return [self._fetch(one, _is_bundle_file, BUNDLE_LIMITS) for one in found]
+        return [self._fetch(one, is_bundle_file, BUNDLE_LIMITS) for one in found]
 
     def attempt_began(self, attempt: int) -> str | None:
         """When an attempt of the run began; None where the server does not tell.
@@ -148,7 +148,7 @@ class RunArtifacts:
         if not found:
             self._missing(f"the scorecard {quoted(name, 150)!r}")
         newest = max(found, key=lambda one: one.artifact.id)
-        return self._fetch(newest, _is_bundle_file, BUNDLE_LIMITS)
+        return self._fetch(newest, is_bundle_file, BUNDLE_LIMITS)
 
     def page_url(self, server_url: str, scorecard: str) -> str | None:
         """Where the uploaded page of a scorecard opens; None when it was not uploaded."""
@@ -191,7 +191,8 @@ def _is_result_file(name: str) -> bool:
     return LEDGER_FILE.fullmatch(last) is not None or _LOG.fullmatch(last) is not None
 
 
-def _is_bundle_file(name: str) -> bool:
+def is_bundle_file(name: str) -> bool:
+    """Whether a bundle's artifact may hold a file of that name."""
     head, _, rest = name.partition("/")
     if not rest:
         return head in OURS
