@@ -234,7 +234,9 @@ def _after_missing(scorecard: Scorecard, resume: str, retry: str) -> Iterator[st
             f"Repair what is named above; this run is closed, and {retry} makes a new run that redoes only what "
             "failed."
         )
-    late = [one.judge for one in scorecard.incomplete if one.given_up]
+    late = [
+        one.judge for one in scorecard.incomplete if one.given_up.keys() - {"output_not_stored"}
+    ]
     if late:
         yield (
             f"Ask why {', '.join(late)} did not answer in time (`releasecheck judge check` probes a judge), or give "
