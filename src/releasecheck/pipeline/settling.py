@@ -128,7 +128,9 @@ async def settle_quickly(
 
     def record_answer(found: Record) -> None:
         # Only `finish` may say that a score is late: the deadline it fixes lies after ours.
-        if isinstance(found, ScoreRecord | SentinelRecord | BridgeRecord) and not isinstance(found.score, Missing):
+        if isinstance(found, ScoreRecord | SentinelRecord | BridgeRecord) and not isinstance(
+            found.score, Missing
+        ):
             record(found)
 
     await Rounds(settling, asked, calls_at_once(plan.judges), record_answer, world, clock).ask_all()
