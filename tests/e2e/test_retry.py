@@ -337,3 +337,21 @@ def test_retry__killed_at_every_moment(tmp_path: Path, program: Program, answers
         suite = broken(tmp_path / "suite", program, answers, judge)
         for at, point in enumerate(points_of(program, suite, tmp_path / "points")):
             killed_and_again(program, suite, answers, point, resume=at % 2 == 1)
+
+
+def test_retry__of_a_run_in_which_nothing_succeeded(
+    tmp_path: Path, program: Program, answers: Answers
+) -> None:
+    """X-05: nothing is carried, everything is done, by two runs of which each has its own keys."""
+    answers.status = {"q0": 422, "q1": 422}
+    suite = http_suite(tmp_path / "suite", answers, 2)
+    assert program("run", CONFIG, cwd=suite.folder).code == 2
+    answers.status = {}
+    done = program("retry", "out", cwd=suite.folder)
+    assert done.code == 0, done
+    assert answers.counts() == {"c0#t0": 2, "c1#t0": 2}
+    assert len({asked.key for asked in answers.asked}) == 4
+    verified(program, suite.folder / "out-retry")
+    # And a retry of the retry finds nothing to do.
+    again = program("retry", "out-retry", cwd=suite.folder)
+    assert (again.code, "nothing in it failed" in again.err) == (3, True), again

@@ -91,6 +91,7 @@ def place_retry(request: RetryRequest, world: World) -> PlanFolder:
     staged = bundle.path / NEW_RUN
     if bundle.exists():
         shutil.rmtree(staged, ignore_errors=True)
+        bundle.results.mkdir(exist_ok=True)
         return open_plan(bundle.plan)
     if not (staged / "plan" / PLAN_FILE).is_file():
         shutil.rmtree(staged, ignore_errors=True)
@@ -101,6 +102,7 @@ def place_retry(request: RetryRequest, world: World) -> PlanFolder:
             raise
     if (staged / "results").is_dir():
         (staged / "results").replace(bundle.results)
+    bundle.results.mkdir(exist_ok=True)  # nothing at all may have been carried
     (staged / "plan").replace(bundle.plan)
     shutil.rmtree(staged, ignore_errors=True)
     return open_plan(bundle.plan)
