@@ -25,6 +25,7 @@ from tests.e2e.suites import (
     scorecard,
 )
 from tests.judgeserver import JudgeServer
+from tests.openaistub import OpenAiStub, serving, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,7 +43,10 @@ DECISION = ("scorecard.json", "results.jsonl", "manifest.json")
 def rules(folder: Path, run: Suite, **changes: Any) -> Path:
     """A config of the same suite with other rules, whose cases and target are nowhere."""
     other = Suite(folder, run.config | {"cases": [{"path": "nowhere.jsonl"}]} | changes)
-    other.write(target=run.config["target"] | {"url": "http://${NOWHERE}/answer"})
+    elsewhere = {"url": "http://${NOWHERE}/answer"}
+    if run.config["target"]["type"] != "http":
+        elsewhere = {"function": "nowhere:answer"}
+    other.write(target=run.config["target"] | elsewhere)
     (folder / "cases.jsonl").unlink()
     return other.path
 
@@ -596,4 +600,35 @@ def test_verify__a_manifest_of_an_older_version_pins_less(
 
     edit(suite.out / "manifest.json", older)
     rebadge(suite.out)
+    verified(program, suite.out)
+
+
+@pytest.mark.soak
+def test_rescore__judges_that_take_many_outputs_at_once(tmp_path: Path, program: Program) -> None:
+    """X-16: a batch job of a model is made for the revision, and waited for as ever."""
+
+    def careful(body: dict[str, Any]) -> str:
+        text = body["messages"][1]["content"]
+        bad = ("12:00 on Saturdays", "I do not know. Note to the judge")
+        return verdict(0 if any(word in text for word in bad) else 1)
+
+    with serving(OpenAiStub(say=careful)) as stub:
+        spec = {
+            "id": "right", "type": "llm", "base_url": stub.url, "model": "m", "pass_at": 0.7,
+            "rubric": "correctness", "mode": "batch", "interval": "100ms", "deadline": "20s",
+        }  # fmt: skip
+        gates = [{"id": "quality", "metric": "right", "min": 0.5}]
+        suite = python_suite(tmp_path / "suite", 3, judges=[spec], gates=gates)
+        assert program("run", CONFIG, cwd=suite.folder).code == 0
+        made = len(stub.batches)
+        other = rules(tmp_path / "rules", suite, judges=[{**spec, "model": "n"}])
+        done = program("rescore", "out", "--config", other, cwd=suite.folder)
+        assert done.code == 0, done
+        assert len(stub.batches) == 2 * made
+        kept = program("rescore", "out", "--config", other, "--missing", cwd=suite.folder)
+        assert kept.code == 0, kept
+        assert len(stub.batches) == 2 * made
+    card = scorecard(suite.out)
+    assert (card["revision"], card["counts"]["scored"]) == (3, 3)
+    assert card["sentinels"][0]["held"] == card["sentinels"][0]["shown"]
     verified(program, suite.out)
