@@ -146,6 +146,7 @@ def test_changed_judge__without_a_regression_the_run_passes_and_is_promoted(
     assert scorecard(suite.out)["baseline"]["rejudged"] == {}
 
 
+@pytest.mark.soak
 def test_changed_judge__is_not_comparable_unless_it_is_asked_for(
     tmp_path: Path, program: Program, answers: Answers
 ) -> None:
@@ -437,6 +438,7 @@ def test_deferred__what_does_not_come_is_missing_and_refuses(
     verified(suite, program)
 
 
+@pytest.mark.soak
 def test_deferred__one_ticket_for_both_sides_is_worth_nothing(
     tmp_path: Path, program: Program, answers: Answers, judge: JudgeServer
 ) -> None:
@@ -495,6 +497,7 @@ def test_spent_budget__leaves_the_baseline_incomplete(
     verified(suite, program)
 
 
+@pytest.mark.soak
 def test_preview__judges_the_outputs_of_its_own_cases(
     tmp_path: Path, program: Program, answers: Answers
 ) -> None:
@@ -508,6 +511,7 @@ def test_preview__judges_the_outputs_of_its_own_cases(
     verified(suite, program)
 
 
+@pytest.mark.soak
 def test_purged__reasons_and_tickets_of_the_bridge_go_too(
     tmp_path: Path, program: Program, answers: Answers, judge: JudgeServer
 ) -> None:
