@@ -235,6 +235,19 @@ def test_self_test__finds_what_it_promises(tmp_path: Path) -> None:
     assert drops["max_drop"].tally.blocked < stated.tally.blocked
 
 
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+def test_self_test__every_promise_is_kept(tmp_path: Path) -> None:
+    """Must hold: false blocks at most 1 - confidence, and the stated drop is found about 80 % of the time."""
+    second = {**SURE, "id": "second", "no_regression": {"max_drop": 0.0, "decide": "significant"}}
+    shown = {**SURE, "id": "shown", "no_regression": {"max_drop": 0.3, "decide": "non-inferior"}}
+    found = tried(tmp_path, SURE, second, shown, POINT, rounds=1000, seed=11)
+    assert [gate.kept for gate in found.gates] == [True, True, None, None]
+    promised = [one for gate in found.gates for one in gate.planted if one.promised is not None]
+    assert len(promised) == 9
+    assert [one.to_json()["kept"] for one in promised] == [True] * 9
+
+
 def test_self_test__asks_the_real_gates(tmp_path: Path) -> None:
     """Another judge than the one that scored the baseline: refused here as it is in a run."""
     tried(tmp_path, POINT)
