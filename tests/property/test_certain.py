@@ -82,7 +82,7 @@ DECIDE = {stat: ["significant", "non-inferior"] if stat in TESTED else [] for st
 @st.composite
 def gates(draw: st.DrawFn, names: list[str]) -> GateSpec:
     """Any rule over one of the judges, or over what calls took."""
-    metric = draw(st.sampled_from([*names, "latency_ms", "target_errors"]))
+    metric = draw(st.sampled_from([*names, *names, *names, "latency_ms", "target_errors"]))
     builtin = metric not in names
     rules = (
         ["min", "max", "no_regression"] if builtin else ["min", "max", "require", "no_regression"]
@@ -108,17 +108,22 @@ def gates(draw: st.DrawFn, names: list[str]) -> GateSpec:
 
 
 @st.composite
-def tables(draw: st.DrawFn, judges: tuple[Judge, ...], tags: dict[str, list[str]]) -> ScoreTable:
-    """A complete run: every pair scored or not applicable, every call answered or failed for good."""
+def tables(
+    draw: st.DrawFn, judges: tuple[Judge, ...], tags: dict[str, list[str]], way: str
+) -> ScoreTable:
+    """A complete run, rather good, bad or mixed: every pair scored or not applicable, every call answered."""
+    inapplicable = draw(st.sampled_from([0, 0, 1, 4]))
     count, trials = len(tags), draw(st.shared(st.integers(1, 3), key="trials"))
     scores: dict[str, list[list[float | str]]] = {}
     for judge in judges:
-        cells = st.sampled_from(VALUES[judge.id])
+        known = sorted(VALUES[judge.id], reverse=judge.better == "lower")
+        weights = {"good": known[-1:] * 6, "bad": known[:1] * 6, "mixed": []}
+        cells = st.sampled_from([*known, *weights[way]])
         scores[judge.id] = [
             [
                 "na"
                 if (judge.id == "tagged" and "a" not in tags[f"q{case}"])
-                or (judge.id in DYNAMIC and draw(st.integers(0, 6)) == 0)
+                or (judge.id in DYNAMIC and draw(st.integers(0, 9)) < inapplicable)
                 else draw(cells)
                 for _ in range(trials)
             ]
@@ -149,18 +154,14 @@ def without(table: ScoreTable, hidden: np.ndarray, calls: np.ndarray) -> ScoreTa
 def runs(draw: st.DrawFn) -> tuple[Plan, Compared, ScoreTable, np.ndarray, np.ndarray]:
     """A plan, what it compares with, its whole run, and what of it is hidden (pairs, calls)."""
     judges = judges_for(draw(st.sampled_from(["majority", "all", "any", "2-of-3"])))
-    chosen = (
-        tuple(
-            judge
-            for judge in judges
-            if judge.id in draw(st.lists(st.sampled_from(list(VALUES)), min_size=1, max_size=2))
-        )
-        or judges[:1]
+    several = st.lists(
+        st.sampled_from(judges), min_size=1, max_size=2, unique_by=lambda judge: judge.id
     )
+    chosen = tuple(draw(several))
     count = draw(st.integers(1, 9))
     tags = {f"q{n}": (["a"] if draw(st.booleans()) else []) for n in range(1, count + 1)}
-    table = draw(tables(chosen, tags))
-    earlier = draw(tables(chosen, tags))
+    table = draw(tables(chosen, tags, draw(st.sampled_from(["bad", "mixed"]))))
+    earlier = draw(tables(chosen, tags, draw(st.sampled_from(["good", "mixed"]))))
     gate = draw(gates([judge.id for judge in chosen]))
     plan = plan_for(
         table,
@@ -173,13 +174,28 @@ def runs(draw: st.DrawFn) -> tuple[Plan, Compared, ScoreTable, np.ndarray, np.nd
     seed = draw(st.integers(0, 2**32 - 1))
     share = draw(st.sampled_from([0.0, 0.15, 0.4, 0.8]))
     random = np.random.default_rng(seed)
-    return (
-        plan,
-        compared,
-        table,
-        random.random(table.state.shape) < share,
-        random.random(table.target.shape) < share,
-    )
+    pairs = random.random(table.state.shape) < share
+    calls = random.random(table.target.shape) < share
+    ends = draw(st.sampled_from(["as it comes", "well", "not applicable"]))
+    return plan, compared, ended(table, chosen, gate, pairs | calls[..., None], ends), pairs, calls
+
+
+def ended(
+    table: ScoreTable, judges: tuple[Judge, ...], gate: GateSpec, hidden: np.ndarray, how: str
+) -> ScoreTable:
+    """The whole run, with the hidden part as an adversary would have it."""
+    state, value, passed = table.state.copy(), table.value.copy(), table.passed.copy()
+    for at, judge in enumerate(judges):
+        there = hidden[:, :, at]
+        if how == "not applicable" and judge.id in DYNAMIC:
+            state[:, :, at][there] = NOT_APPLICABLE
+        elif how == "well":
+            there = there & (state[:, :, at] == SCORED)
+            up = gate.max is None and (gate.no_regression is None or judge.better == "higher")
+            best = max(VALUES[judge.id]) if up else min(VALUES[judge.id])
+            value[:, :, at][there] = best
+            passed[:, :, at][there] = passes(judge, best)
+    return replace(table, state=state, value=value, passed=passed)
 
 
 @settings(max_examples=EXAMPLES)

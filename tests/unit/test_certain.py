@@ -257,6 +257,22 @@ def test_drop__ways_to_decide(decide: str, *, certainly: bool) -> None:
     assert certain(table, baseline=before, no_regression=weak) is None
 
 
+def test_drop__non_inferior_only_where_a_bound_is_sure_to_exist() -> None:
+    """It refuses without one: of one case alone, of cases in one cluster, of values of unknown range."""
+    rule: dict[str, Any] = {"no_regression": {"max_drop": 0.1, "decide": "non-inferior"}}
+    few = BaselineRule(min_overlap=0.5)
+    for count, decides in ((1, False), (2, True)):
+        table = score_table({"exact": [0.0] * count})
+        before = score_table({"exact": [1.0] * count})
+        assert (certain(table, baseline=before, rule=few, **rule) is not None) is decides
+        together = replace(table, cases=tuple(replace(case, cluster="one") for case in table.cases))
+        assert certain(together, baseline=before, rule=few, **rule) is None
+    free = PythonJudge(id="exact", type="python", function="m:f")
+    table = score_table({"exact": [0.0, 0.0]}, judges=(free,))
+    before = score_table({"exact": [1.0, 1.0]}, judges=(free,))
+    assert certain(table, baseline=before, judges=(free,), **rule) is None
+
+
 def test_drop__of_a_judge_where_less_is_better() -> None:
     judge = PythonJudge(id="bad", type="python", function="m:f", scale=(0.0, 1.0), better="lower")
     table = score_table({"bad": [1.0] * 5 + [OPEN]}, judges=(judge,))
