@@ -84,11 +84,12 @@ def gate_rows(scorecard: Scorecard) -> tuple[GateRow, ...]:
     ordered = sorted(scorecard.gates, key=lambda gate: places[gate.outcome])
     whole = {(m.metric, m.split, m.stat): m for m in scorecard.metrics}
     return tuple(
-        _gate_row(gate, whole.get((gate.metric, gate.split, gate.stat))) for gate in ordered
+        _gate_row(gate, _compared(gate, whole.get((gate.metric, gate.split, gate.stat)), scorecard))
+        for gate in ordered
     )
 
 
-def _gate_row(gate: GateResult, whole: Metric | None) -> GateRow:
+def _gate_row(gate: GateResult, compared: str) -> GateRow:
     tone = gate_tone(gate)
     now, before = _told_apart(gate.value, gate.baseline_value)
     return GateRow(
@@ -102,13 +103,13 @@ def _gate_row(gate: GateResult, whole: Metric | None) -> GateRow:
         value=shown(gate.metric, gate.value, (gate.threshold, before)),
         baseline=shown(gate.metric, gate.baseline_value, (now,)),
         delta=change(gate.metric, gate.delta, (gate.threshold,)),
-        compared=_compared(gate, whole),
+        compared=compared,
         reason=gate.reason,
         waived=gate.waived,
     )
 
 
-def _compared(gate: GateResult, whole: Metric | None) -> str:
+def _compared(gate: GateResult, whole: Metric | None, scorecard: Scorecard) -> str:
     """How much a gate rests on: cases on both sides, or scores of all that there should be."""
     if gate.compared is None:
         return NOTHING
@@ -116,7 +117,8 @@ def _compared(gate: GateResult, whole: Metric | None) -> str:
         return count(gate.compared, "case")
     if whole is not None and gate.compared == whole.n_scored:
         return f"{whole.n_scored:,} of {whole.n_expected:,}"
-    return f"{gate.compared:,}"
+    # A gate over fewer cases than the metric decides once all of them are there, or foresees how it ends.
+    return f"{gate.compared:,}" + ("" if scorecard.decided_early else f" of {gate.compared:,}")
 
 
 def _told_apart(value: float | None, other: float | None) -> tuple[float | None, float | None]:

@@ -83,6 +83,7 @@ def headline(scorecard: Scorecard) -> str:
         text = "No verdict: a judge cannot be trusted"
     else:
         text = _HEADLINES[scorecard.verdict] + aside_words(scorecard)
+        text += ", decided early" if scorecard.decided_early else ""
     return f"{text} ({_ENDS[scorecard.status]})" if scorecard.status in _ENDS else text
 
 

@@ -235,7 +235,12 @@ def test_gate_rows__say_how_much_there_is_of_how_much() -> None:
         samples.gate(id="lost", outcome="blocked_missing", compared=None),
     )
     rows = {row.id: row.compared for row in gate_rows(card_of(*gates))}
-    assert rows == {"quality": "84 of 84", "few": "5", "no-worse": "82 cases", "lost": NOTHING}
+    assert rows == {
+        "quality": "84 of 84", "few": "5 of 5", "no-worse": "82 cases", "lost": NOTHING,
+    }  # fmt: skip
+    early = card_of(gates[1], verdict="block", decided_early=True)
+    assert [row.compared for row in gate_rows(early)] == ["5"]
+    assert headline(early) == "Blocked, decided early"
 
 
 def test_model_facts__the_busiest_first_and_the_others_counted() -> None:
