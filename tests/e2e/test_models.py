@@ -78,8 +78,16 @@ def test_run__names_a_mixture_and_another_model_than_the_baselines(
     assert program("verify", out, cwd=tmp_path).code == 0
     assert program("purge", out, "--yes", cwd=tmp_path).code == 0
     assert program("verify", out, cwd=tmp_path).code == 0
-    compared = program("compare", "out", out, cwd=tmp_path)
-    assert "another model answered" in compared.out, compared
+    compared = program("compare", "out", out, "--json", cwd=tmp_path).json()
+    assert compared["models"].startswith("another model answered: 'gpt-a / fp_1' then")
+    (mean,) = [
+        one
+        for one in compared["metrics"]
+        if (one["metric"], one["split"], one["stat"]) == ("exact", "all", "mean")
+    ]
+    assert mean["delta"] == 0
+    assert mean["delta_ci_low"] < 0 < mean["delta_ci_high"]
+    assert compared["flips"] == {"exact": {"new_failures": [], "new_passes": []}}
 
 
 def test_run__an_http_target_says_its_model_where_the_suite_tells_it(

@@ -189,6 +189,13 @@ def test_badge__an_overridden_block_says_so() -> None:
     assert (found["message"], found["color"]) == ("blocked, waived 2026-09-12 3f2a9c1", "orange")
 
 
+def test_badge__counts_quarantined_cases_not_entries() -> None:
+    one = {"owner": "o", "reason": "r", "until": "2026-12-31"}
+    aside = [{"case": "a", "judge": "exact", **one}, {"case": "a", "judge": "top5", **one}]
+    made = card(quarantine=[*aside, {"case": "b", **one}])
+    assert badge(manifest(made), made)["message"] == "pass, 2 quarantined 2026-09-12 3f2a9c1"
+
+
 def test_badge__a_changed_tree_is_not_its_commit() -> None:
     git = {"commit": "3f2a9c1d" * 5, "dirty": True}
     assert badge(manifest(plan={"git": git}), card())["message"].endswith("3f2a9c1-dirty")

@@ -44,7 +44,7 @@ def badge(manifest: Manifest, scorecard: Scorecard) -> dict[str, Json]:
         return _endpoint(label, nothing or "waiting for scores", "lightgrey", error=False)
     word, color = _CLAIMS[scorecard.verdict]
     if scorecard.quarantine:
-        word += f", {len(scorecard.quarantine)} quarantined"
+        word += f", {len({one.case for one in scorecard.quarantine})} quarantined"
     if scorecard.overridden:
         word, color = "blocked, waived", "orange"
     message = " ".join([word, *_when(manifest)])
