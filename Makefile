@@ -11,7 +11,7 @@ export PYTHON
 BIN := .venv/bin
 BUNDLE := .demo/docs-search
 
-.PHONY: help demo test test-all lint setup lock bench clean
+.PHONY: help demo test test-all sabotage lint setup lock bench clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\): ## /\1\t/p' Makefile | while IFS='	' read -r name what; do printf '  make %-9s %s\n' "$$name" "$$what"; done
@@ -33,6 +33,10 @@ test-all: ## all of that, and the soaks
 	@$(MAKE) --no-print-directory lint
 	@echo "test: running all tests, two at a time; soaks take long"
 	@$(BIN)/pytest -n 2 --dist worksteal
+
+sabotage: ## break each rule of gates in a copy of the program, and see that its tests turn red
+	@sh .ci/setup dev
+	@$(BIN)/python -m tests.sabotage
 
 lint: ## style, formatting, types and the layers of the architecture
 	@sh .ci/setup dev

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from releasecheck.canonical import parse_json
-from releasecheck.model.plan import Plan, plan_digest
+from releasecheck.model.plan import BaselinePin, Plan, plan_digest
 from releasecheck.plan import assign_shards, freeze, judge_identity, select
 from releasecheck.plan.lapsing import in_force
-from tests.unit.plan.building import cases, circumstances, frozen, suite
+from tests.unit.plan.building import DIGEST, cases, circumstances, frozen, suite
 
 QUARANTINE = {"case": "c001", "owner": "search team", "reason": "flaky", "until": "2026-01-05"}
 WAIVER = {"gate": "g", "who": "A. Reviewer", "why": "known", "until": "2026-01-05"}
@@ -56,6 +56,21 @@ def test_freeze__the_digest_covers_what_is_in_force() -> None:
     assert len(set(digests)) == len(digests)
     assert plan_at(late).plan_digest == plan_at(late, waivers=[], quarantine=[]).plan_digest
     assert plan_at(early).plan_digest == plan_at("2026-01-02T00:00:00.000Z").plan_digest
+
+
+def test_freeze__the_digest_covers_how_gates_are_corrected_and_when_a_run_ends() -> None:
+    """All of them decide, and so does the anchor."""
+    pin = BaselinePin(
+        run_id="rc-0", plan_digest=DIGEST, why="x", scorecard_digest=DIGEST, results_digest=DIGEST, manifest_digest=DIGEST,
+    )  # fmt: skip
+    digests = [
+        frozen(cases(2)).plan.plan_digest,
+        frozen(cases(2), of=suite(correction="none")).plan.plan_digest,
+        frozen(cases(2), of=suite(stop_when_decided=True)).plan.plan_digest,
+        frozen(cases(2), anchor=pin).plan.plan_digest,
+        frozen(cases(2), baseline=pin).plan.plan_digest,
+    ]
+    assert len(set(digests)) == len(digests)
 
 
 def test_freeze__what_comes_later_changes_no_plan() -> None:

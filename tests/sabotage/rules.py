@@ -1,0 +1,72 @@
+"""The rules of gates (contract section 6 and what it rests on), by name: each has a break that a test notices."""
+
+from __future__ import annotations
+
+from typing import Final
+
+RULES: Final[dict[str, str]] = {
+    # the order of refusals
+    "candidate-complete": "no missing, failed or pending score of the candidate",
+    "baseline-present": "without a baseline nothing is compared",
+    "baseline-gone": "a baseline that the plan names and that is gone is not a first run",
+    "baseline-finalized": "the baseline is of a run that is over",
+    "baseline-pinned": "what is compared with is what the plan pinned, to the byte",
+    "baseline-complete": "no missing, failed or pending score of the baseline",
+    "same-judge": "both sides were scored by a judge of the same digest",
+    "judge-module": "a python judge's module belongs to its digest",
+    "judge-there": "the baseline has the judge at all",
+    "overlap": "shared cases are at least min_overlap of the baseline's scored cases; exactly that is enough",
+    "overlap-partial": "in a partial plan, of the planned cases",
+    "overlap-lost": "a case that is not applicable now, or has left the split, counts as lost",
+    "same-content": "only cases of the same digest are compared",
+    "renamed": "a renamed case matches by its content, where that is there once on both sides",
+    "compared": "something was compared",
+    "order": "the first refusal decides",
+    "refusal-shows-nothing": "a refusal shows no difference",
+    # what a gate may pass on
+    "zero-pairs": "a gate over nothing never passes",
+    "pass-needs-comparison": "a pass without anything measured cannot even be written down",
+    "partial-not-selected": "only in a partial plan may a gate find none of its cases",
+    "survivors": "a failed call makes latency and cost missing, never left out",
+    "unreported": "an amount that was not reported is missing",
+    "sentinels": "a judge that missed a sentinel decides nothing, here or in the baseline",
+    "min-scored": "min_scored of the candidate's cases, and of the compared ones",
+    "max-not-applicable": "at most that share is not applicable, exactly",
+    "on-target-failure": "a failed call refuses, or counts as the worst value where the gate says so",
+    # quarantine
+    "quarantine": "no gate looks at a quarantined case",
+    "quarantine-judge": "a quarantine of one judge is for that judge",
+    "quarantine-half": "more than half in quarantine decides nothing",
+    "quarantine-hides-nothing": "what is in quarantine hides no other case, and makes no overlap",
+    "quarantine-lapses": "a quarantine and a waiver end",
+    # rules
+    "limits": "min and max hold exactly at the threshold",
+    "exact-sums": "0.7, 0.8 and 0.9 have the mean 0.8",
+    "require-all": "one failing case blocks",
+    "pass-rule": "trials make a case pass by the judge's pass_rule",
+    "point": "blocks if the drop exceeds max_drop, exactly",
+    "direction": "a rise of what is better when lower is the drop; fewer passing cases are always one",
+    "significant": "blocks if the drop exceeds max_drop and p is below 1 - confidence",
+    "non-inferior": "blocks unless a drop above max_drop is excluded",
+    "no-bound": "without a bound nothing is shown to be excluded",
+    "new-failures": "at most max_new_failures, whatever the mean says",
+    "trials": "trials are averaged per case first",
+    "clusters": "cases of a cluster are one witness",
+    "holm": "p-values of several significant gates are corrected",
+    "monotone": "which test it is hangs on no value",
+    "underpowered": "a gate that cannot see its max_drop refuses where it is told to",
+    "anchor": "a gate compares with the anchor too, so that small drops cannot add up",
+    # the end
+    "bootstrap": "no baseline, and bootstrap: neutral, exit 0, never green",
+    "verdict": "the verdict is the worst outcome",
+    "nothing-selected": "a run in which no gate was selected is not comparable",
+    "exit-codes": "each verdict has its exit code, 1 is for block alone",
+    "open-run": "a run that is not over neither passes nor blocks; one that waits has no verdict",
+    "waivers": "a waiver overrides its own gate's block and nothing else",
+    "badge": "never green but for a pass of a full run",
+    "promotion": "a partial, blocked or waived run is no baseline",
+    "delta-preview": "a delta that finds no changed case runs the preview and says so",
+    "shown": "shown numbers do not round across a threshold",
+    "flips": "flips are of the same judge",
+    "digest": "the plan digest covers gates, quarantine, waivers, correction and both pins",
+}
