@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -198,17 +199,33 @@ def ended(
     return replace(table, state=state, value=value, passed=passed)
 
 
-@settings(max_examples=EXAMPLES)
-@given(runs())
-def test_certain__whatever_comes_the_whole_blocks(
-    found: tuple[Plan, Compared, ScoreTable, np.ndarray, np.ndarray],
-) -> None:
-    """X-21: a gate that is certain before blocks in the ordinary decision over the whole; so no pass."""
+def blocks_in_the_end(found: tuple[Plan, Compared, ScoreTable, np.ndarray, np.ndarray]) -> None:
+    """A gate that is certain before blocks in the ordinary decision over the whole; so no pass."""
     plan, compared, table, pairs, calls = found
     partial = without(table, pairs, calls)
     if certain_blocks(partial, plan, compared):
         (result,) = decide(table, plan, compared.baseline)
         assert result.outcome == "block", (plan.gates, result)
+
+
+@settings(max_examples=EXAMPLES)
+@given(runs())
+def test_certain__whatever_comes_the_whole_blocks(
+    found: tuple[Plan, Compared, ScoreTable, np.ndarray, np.ndarray],
+) -> None:
+    """X-21."""
+    blocks_in_the_end(found)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+@settings(max_examples=20 * EXAMPLES)
+@given(runs())
+def test_certain__whatever_comes_many_times(
+    found: tuple[Plan, Compared, ScoreTable, np.ndarray, np.ndarray],
+) -> None:
+    """X-21; rare endings, as where the rest turns out not applicable and too little is left to compare."""
+    blocks_in_the_end(found)
 
 
 @settings(max_examples=EXAMPLES)
