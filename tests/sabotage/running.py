@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 ROOT: Final = Path(__file__).resolve().parents[2]
 PROGRAM: Final = ROOT / "src" / "releasecheck"
 AT_ONCE: Final = 2
-LONGEST_S: Final = 60.0
+LONGEST_S: Final = 300.0
 _HEAVY: Final = (
     "numpy",
     "numpy.random",
@@ -109,27 +109,36 @@ def run_all(jobs: Sequence[Job]) -> Iterator[tuple[Job, Report]]:
         importlib.import_module(name)
     with tempfile.TemporaryDirectory(prefix="sabotage-") as place:
         free = [_copy(Path(place) / str(number)) for number in range(AT_ONCE)]
-        todo = list(reversed(jobs))
         running: dict[int, tuple[Job, _Child, Path]] = {}
-        with selectors.DefaultSelector() as waiting:
-            while todo or running:
-                while todo and free:
-                    job, copy = todo.pop(), free.pop()
-                    child = _Child.start(job, copy)
-                    running[child.pipe] = (job, child, copy)
-                    waiting.register(child.pipe, selectors.EVENT_READ)
-                for key, _ in waiting.select(timeout=1.0):
-                    job, child, _ = running[key.fd]
-                    child.read()
-                for pipe, (job, child, copy) in list(running.items()):
-                    if child.open and child.seconds < LONGEST_S:
-                        continue
-                    waiting.unregister(pipe)
-                    del running[pipe]
-                    report = child.end()
-                    _mend(job, copy)
-                    free.append(copy)
-                    yield job, report
+        try:
+            yield from _in_turn(jobs, free, running)
+        finally:
+            for _, child, _ in running.values():  # of a run that was interrupted
+                child.end()
+
+
+def _in_turn(
+    jobs: Sequence[Job], free: list[Path], running: dict[int, tuple[Job, _Child, Path]]
+) -> Iterator[tuple[Job, Report]]:
+    todo = list(reversed(jobs))
+    with selectors.DefaultSelector() as waiting:
+        while todo or running:
+            while todo and free:
+                job, copy = todo.pop(), free.pop()
+                child = _Child.start(job, copy)
+                running[child.pipe] = (job, child, copy)
+                waiting.register(child.pipe, selectors.EVENT_READ)
+            for key, _ in waiting.select(timeout=1.0):
+                running[key.fd][1].read()
+            for pipe, (job, child, copy) in list(running.items()):
+                if child.open and child.seconds < LONGEST_S:
+                    continue
+                waiting.unregister(pipe)
+                del running[pipe]
+                report = child.end()
+                _mend(job, copy)
+                free.append(copy)
+                yield job, report
 
 
 def _copy(place: Path) -> Path:

@@ -76,18 +76,18 @@ def test_decide_run__exit_codes() -> None:
 
 @pytest.mark.parametrize("value", [0, 1])
 def test_decide_run__an_open_run_neither_passes_nor_blocks(value: float) -> None:
-    """Contract 4, Finality: what is still open may change whatever the gates say now."""
-    gates = (MIN.model_copy(update={"cases": None}),)
-    open_run = decided(value, value, judge_failed(retryable=True), gates=gates, close=False)
-    assert (open_run.verdict, open_run.exit_code, open_run.status) == (
-        "blocked_missing",
-        2,
-        "running",
-    )
-    waived_too = decided(
-        0, 0, judge_failed(retryable=True), gates=gates, close=False, waivers=(waived("quality"),)
-    )
-    assert (waived_too.exit_code, waived_too.overridden) == (2, False)
+    """Contract 4, Finality: though every gate can decide, what is still open may change it; no waiver helps."""
+    frame = make_frame(["c0"], judges=("exact", "ungated"))
+    plan = frame.plan.model_copy(update={"gates": (MIN,), "waivers": (waived("quality"),)})
+    failing = score("c0", judge_failed(retryable=True), judge="ungated")
+    merged = frame.merge(MemoryFile(frame.header(), output("c0"), score("c0", value), failing))
+    ends = []
+    for close in (False, True):
+        over = finality(merged.table, close=close, expired=False)
+        card = decide_run(plan, merged, Compared(), over, now=AT)
+        ends.append((card.verdict, card.exit_code, card.overridden))
+    assert ends[0] == ("blocked_missing", 2, False)
+    assert ends[1] == (("pass", 0, False) if value else ("block", 0, True))
 
 
 # -- waivers

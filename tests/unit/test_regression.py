@@ -448,6 +448,14 @@ def test_decide__holm_steps_down() -> None:
     assert [result.outcome for result in results] == ["pass", "block", "pass"]
 
 
+def test_decide__holm_never_undercuts_a_smaller_p() -> None:
+    """Three equal ones: 3/32 for the first, and no less for those that come after it."""
+    gates = [gate_of(name=name, metric=name) for name in "abc"]
+    results = several(*gates, correction="holm", flipped={"a": 5, "b": 5, "c": 5})
+    assert [result.p_adjusted for result in results] == [3 / 32] * 3
+    assert [result.outcome for result in results] == ["pass"] * 3
+
+
 def test_decide__a_refused_gate_is_no_test() -> None:
     """A gate that came to no test neither counts among those corrected, nor spoils the others."""
     gates = [gate_of(name="a", metric="exact"), gate_of(name="b", metric="close")]
