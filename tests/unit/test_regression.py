@@ -357,6 +357,13 @@ def test_decide__values_at_the_end_of_floats(
         assert result.outcome == "block"
 
 
+def test_decide__a_mean_whose_sum_is_beyond_floats() -> None:
+    """The mean of each case is 0 and not infinite, so the drop is seen."""
+    now: Cells = [[1.7e308, 1.7e308, -1.7e308, -1.7e308]] * 6
+    result = compared(gate_of(metric="rated"), now, [[1.7e308] * 4] * 6)
+    assert (result.outcome, result.value) == ("block", 0.0)
+
+
 # -- which test
 
 
