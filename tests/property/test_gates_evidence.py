@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.property.gates_strategies import Scene, Side, poorer, scenes
@@ -41,6 +41,7 @@ def test_decide__less_evidence_never_makes_a_pass(pair: tuple[Scene, Scene]) -> 
     assert now[1] != 0 or was[1] == 0
 
 
+@settings(max_examples=50)
 @given(scenes(), st.sampled_from(["baseline", "anchor", "both"]))
 def test_decide__a_run_that_is_not_there_never_makes_a_pass(scene: Scene, which: str) -> None:
     """S1-16: gone, not finalized, or of other judges."""
@@ -67,6 +68,7 @@ def test_decide__a_run_that_is_not_there_never_makes_a_pass(scene: Scene, which:
         assert pinned == []
 
 
+@settings(max_examples=50)
 @given(scenes())
 def test_decide__a_pass_compared_something_and_a_refusal_shows_nothing(scene: Scene) -> None:
     """Contract 6: whatever the gates, the runs and their holes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from releasecheck.gates import verdict
@@ -41,6 +41,7 @@ def test_decide__a_worse_candidate_never_gets_a_better_outcome(pair: tuple[Scene
     assert ends[1] >= ends[0]
 
 
+@settings(max_examples=50)
 @given(scenes(), st.data())
 def test_decide__the_order_of_gates_is_nothing(scene: Scene, data: st.DataObject) -> None:
     """A gate's outcome, its p and the verdict, whatever stands before it; and twice is the same (X-05)."""
