@@ -66,6 +66,7 @@ RULES: Final[dict[str, str]] = {
     "nothing-selected": "a run in which no gate was selected is not comparable",
     "exit-codes": "each verdict has its exit code, 1 is for block alone",
     "open-run": "a run that is not over neither passes nor blocks; one that waits has no verdict",
+    "decided-early": "a run ends early only where a gate is certain to block whatever is still to come",
     "waivers": "a waiver overrides its own gate's block and nothing else",
     "badge": "never green but for a pass of a full run",
     "promotion": "a partial, blocked or waived run is no baseline",
