@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, TypeAlias
 from releasecheck.gates import evidence, regression, rules
 from releasecheck.gates.evidence import Refusal
 from releasecheck.gates.outcome import Decision
-from releasecheck.gates.power import gate_power
+from releasecheck.gates.power import gate_power, level_of
 from releasecheck.gates.regression import Comparison, Level
 from releasecheck.gates.subject import Subject
 from releasecheck.model.scorecard import OUTCOMES, GateResult, Outcome
-from releasecheck.stats import exact, match_cases, plain, show
+from releasecheck.stats import match_cases, plain, show
 from releasecheck.stats.paired import holm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from releasecheck.gates.evidence import Shared
     from releasecheck.model.gate import Against, NoRegression
     from releasecheck.model.plan import Plan
     from releasecheck.model.table import Baseline, Indices, ScoreTable
@@ -94,41 +95,50 @@ def _answer(
         pair = evidence.shared(subject, candidate, table, plan, baseline, matched)
         if isinstance(pair, Refusal):
             return pair
-        level = _level(plan)
+        level = _level(plan, gate.no_regression)
         found = regression.compare(subject, gate.no_regression, pair, table.cases, level)
         if isinstance(found, Refusal) or baseline is None:
             return found
         if gate.metric in baseline.rejudged:
             found = replace(found, notes=f"{found.notes}; {subject.against} judged anew")
-        blind = _blind(subject, gate.no_regression, baseline, matched[pair.rows], level)
+        blind = _blind(subject, gate.no_regression, pair, table, baseline, matched, level)
         return found if blind is None else blind
     if gate.require is not None:
         return rules.require_all(subject, candidate, table.cases)
     return rules.limit(subject, candidate)
 
 
-def _level(plan: Plan) -> Level:
-    """How sure each test is: several `significant` gates share the error that one alone may make."""
-    several = sum(
-        gate.no_regression is not None and gate.no_regression.decide == "significant"
-        for gate in plan.gates
-    )
-    most = 1 - exact(plan.confidence)
-    each = most / several if plan.correction == "holm" and several else most
-    return Level(plan.confidence, float(each), plan.seed)
+def _level(plan: Plan, rule: NoRegression) -> Level:
+    """How sure a gate's test is."""
+    alpha = level_of(rule, plan.gates, plan.confidence, plan.correction)
+    return Level(plan.confidence, alpha, plan.seed)
 
 
 def _blind(
-    subject: Subject, rule: NoRegression, baseline: Baseline, rows: Indices, level: Level
+    subject: Subject,
+    rule: NoRegression,
+    pair: Shared,
+    table: ScoreTable,
+    baseline: Baseline,
+    matched: Indices,
+    level: Level,
 ) -> Refusal | None:
     """The refusal of a gate that may not decide where it cannot see its own `max_drop`.
 
-    Asked of the baseline alone: what a candidate did can neither open nor close this door.
+    Asked of the baseline alone: what a candidate answered can neither open nor close this door.
     """
     if rule.underpowered != "refuse":
         return None
-    alpha = level.alpha if rule.decide == "significant" else level.most
-    power = gate_power(subject, baseline.table, rows, rule, alpha)
+    rows = matched[pair.rows]
+    power = gate_power(
+        subject,
+        baseline.table,
+        rows,
+        rule,
+        level.alpha,
+        trials=table.trials,
+        clusters=[table.cases[row].cluster for row in pair.rows.tolist()],
+    )
     seen = None if power is None else power.resolvable_drop
     if seen is not None and seen <= rule.max_drop:
         return None

@@ -13,6 +13,7 @@ from releasecheck.stats import (
     Values,
     clusters_of,
     detectable_drop,
+    exact,
     from_baseline,
     resolvable_drop,
     verdicts,
@@ -56,6 +57,7 @@ def gate_power(
     alpha: float,
     *,
     trials: int | None = None,
+    clusters: Sequence[str | None] | None = None,
     widened: float = 1.0,
 ) -> Power | None:
     """What a gate sees over some cases, when the candidate is as noisy as this run.
@@ -68,6 +70,7 @@ def gate_power(
         alpha: The level it decides at: 1 - confidence, or a part of it where several gates share that.
         trials: Of the candidate; None is as many as in `table`. With fewer the candidate is noisier, so the
             baseline is looked at as if it had no more either.
+        clusters: Of those cases as they are named today; None is as in `table`, which may be older than them.
         widened: By how much larger the error of a mean is than that of two such runs.
 
     Returns:
@@ -90,8 +93,9 @@ def gate_power(
     col = col.take(kept)
     if gate.stat != "pass_rate" and pass_rule is not None:
         col = replace(col, passed=(col.value == 1).astype(np.int8))
-    clusters = clusters_of([table.cases[row].cluster for row in rows[kept].tolist()])
-    spread = from_baseline(col, clusters, pass_rule=pass_rule, span=_span(subject))
+    named = [table.cases[row].cluster for row in rows.tolist()] if clusters is None else clusters
+    numbers = clusters_of([named[at] for at in kept.tolist()])
+    spread = from_baseline(col, numbers, pass_rule=pass_rule, span=_span(subject))
     if spread is None or (widened != 1.0 and not isinstance(spread, Values)):
         return None  # how a share of flips widens is not known
     if isinstance(spread, Values):
@@ -110,10 +114,11 @@ def level_of(
     rule: NoRegression, gates: Sequence[GateSpec], confidence: float, correction: Correction
 ) -> float:
     """The level a gate can count on: by Holm, the strictest that it may be held to."""
-    if rule.decide != "significant" or correction == "none":
-        return 1 - confidence
-    rules = [gate.no_regression for gate in gates if gate.no_regression is not None]
-    return (1 - confidence) / max(1, sum(one.decide == "significant" for one in rules))
+    most = 1 - exact(confidence)
+    if rule.decide == "significant" and correction == "holm":
+        rules = [gate.no_regression for gate in gates if gate.no_regression is not None]
+        most /= max(1, sum(one.decide == "significant" for one in rules))
+    return float(most)
 
 
 def _first(col: Column, trials: int | None) -> Column:

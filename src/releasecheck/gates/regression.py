@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, assert_never
 
@@ -10,19 +9,18 @@ import numpy as np
 
 from releasecheck.gates.evidence import Refusal, lost_note
 from releasecheck.gates.outcome import Decision
-from releasecheck.model.judge import YesNoJudge, value_range
+from releasecheck.model.judge import value_range
 from releasecheck.stats import (
     aggregate_cases,
     exact,
     names,
     plain,
     show,
-    sign_flip,
     to_float,
     verdicts,
 )
-from releasecheck.stats.clusters import cluster_sums, clusters_of
-from releasecheck.stats.lattice import lattice_p
+from releasecheck.stats.clusters import clipped, cluster_sums, clusters_of
+from releasecheck.stats.lattice import p_no_drop
 from releasecheck.stats.paired import (
     drop_bound,
     drop_bound_yes_no,
@@ -218,12 +216,12 @@ def _tested(
         case "point":
             pass
         case "significant":
-            sums = cluster_sums(drops, clusters)
-            # Which of both it is hangs on no value: a case that turned worse, and off a grid that the others
-            # lie on, would change the test, and might so raise p in the candidate's favour.
-            p_value = lattice_p(sums) if _always_on_a_grid(subject, pair, clusters) else None
-            if p_value is None:
-                p_value = sign_flip(sums, level.seed)
+            p_value = p_no_drop(
+                cluster_sums(drops, clusters),
+                level.seed,
+                span=1.0 if subject.gate.stat == "pass_rate" else _span(subject),
+                largest=1 if clusters is None else int(np.bincount(clusters).max()),
+            )
         case "non-inferior":
             if flipped:
                 p_value = not_inferior(worse, better, drops.size, max_drop)
@@ -250,9 +248,8 @@ def _sight_of(
     """The smallest drop that the gate detects, and that any test resolves."""
     if spread is None:
         return None, None
-    alpha = level.alpha if rule.decide == "significant" else level.most
-    detectable = detectable_drop(rule.decide, max_drop, spread, alpha)
-    resolvable = resolvable_drop(spread, alpha)
+    detectable = detectable_drop(rule.decide, max_drop, spread, level.alpha)
+    resolvable = resolvable_drop(spread, level.alpha)
     return (
         None if detectable is None else detectable * scale,
         None if resolvable is None else resolvable * scale,
@@ -270,7 +267,7 @@ def _drops(subject: Subject, pair: Shared) -> Floats | None:
         return before - now
     if gate.stat not in ("mean", "sum"):
         return None
-    now, before = case_means(pair.now), case_means(pair.before)
+    now, before = clipped(case_means(pair.now)), clipped(case_means(pair.before))
     with np.errstate(over="ignore", invalid="ignore"):
         drops: Floats = now - before if subject.lower_is_better else before - now
     return drops
@@ -291,30 +288,6 @@ def case_means(col: Column) -> Floats:
 
 
 _LARGEST: Final = float(np.finfo(np.float64).max)
-
-
-def _always_on_a_grid(subject: Subject, pair: Shared, clusters: Indices | None) -> bool:
-    """Whether no score could take the drops off a coarse grid, on which p is exact (McNemar's, without clusters).
-
-    Verdicts, and means of a few trials that each are yes or no, whatever the candidate does.
-    """
-    steps = 1
-    if subject.gate.stat != "pass_rate":
-        judge = subject.judge
-        if judge is None and subject.gate.metric != "target_errors":
-            return False
-        if judge is not None and not isinstance(judge.spec, YesNoJudge):
-            return False
-        counts = [np.unique(col.scored.sum(axis=1)).tolist() for col in (pair.now, pair.before)]
-        steps = math.lcm(*counts[0], *counts[1])
-    largest = 1 if clusters is None else int(np.bincount(clusters).max())
-    return steps <= _FINEST and pair.rows.size * largest * steps * steps <= _MOST_STEPS
-
-
-_FINEST: Final = 6
-"""Steps to the whole up to which every grid is known to the exact test."""
-_MOST_STEPS: Final = 1_000_000
-"""Cases times the sizes that their sums can have, up to which the exact test is never too long."""
 
 
 def _is_yes_no(pair: Shared) -> bool:

@@ -24,7 +24,7 @@ ROUNDED: Final = frozenset(
         "min_detectable_drop",
         "resolvable_drop",
         "drop_bound",
-    }  # fmt: skip
+    }
 )
 MAPS: Final = frozenset(
     {

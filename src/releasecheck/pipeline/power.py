@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from decimal import ROUND_CEILING, Context
 from typing import TYPE_CHECKING, Final
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from releasecheck.model.gate import Against, Decide, GateSpec, NoRegression
     from releasecheck.model.plan import Plan, PlannedJudge
     from releasecheck.model.suite import Correction, Quarantined, Suite
-    from releasecheck.model.table import Baseline, Indices, ScoreTable
+    from releasecheck.model.table import Baseline, Indices
     from releasecheck.pipeline.baselines import BaselineFiles
 
 WORDS: Final = {
@@ -194,7 +194,9 @@ def sights(asked: Asked) -> tuple[Sight, ...]:
     for gate in asked.gates:
         if gate.no_regression is not None:
             judge = next((judge for judge in asked.judges if judge.id == gate.metric), None)
-            found.append(_sight(Subject(gate, judge), gate.no_regression, asked))
+            aside = {one.case for one in asked.quarantine if one.judge in (None, gate.metric)}
+            subject = Subject(gate, judge, frozenset(aside))
+            found.append(_sight(subject, gate.no_regression, asked))
     return tuple(found)
 
 
@@ -204,11 +206,17 @@ def _sight(subject: Subject, rule: NoRegression, asked: Asked) -> Sight:
     power, rows, hopeless = None, np.zeros(0, dtype=np.intp), False
     why = _unusable(subject, baseline, against, asked)
     if baseline is not None and why is None:
-        rows, matched = _compared(subject, baseline, asked)
+        rows, clusters = _compared(subject, baseline, asked)
         level = level_of(rule, asked.gates, asked.confidence, asked.correction)
-        table = _clustered(baseline.table, asked.cases, matched)
         power = gate_power(
-            subject, table, rows, rule, level, trials=asked.trials, widened=asked.widened
+            subject,
+            baseline.table,
+            rows,
+            rule,
+            level,
+            trials=asked.trials,
+            clusters=clusters,
+            widened=asked.widened,
         )
         if power is None:
             hopeless = True
@@ -250,28 +258,17 @@ def _unusable(
     return None
 
 
-def _compared(subject: Subject, baseline: Baseline, asked: Asked) -> tuple[Indices, Indices]:
-    """The baseline's cases with a value that a gate will compare; and for all cases their partners."""
+def _compared(
+    subject: Subject, baseline: Baseline, asked: Asked
+) -> tuple[Indices, list[str | None]]:
+    """The baseline's cases with a value that a gate will compare, and the clusters they belong to today."""
     matched = match_cases(asked.cases, baseline.table.cases)
-    left_out = {
-        one.case
-        for one in asked.quarantine
-        if one.judge is None or one.judge == subject.gate.metric
-    }
-    chosen = subject.selects(asked.cases)
-    chosen &= np.array([row.id not in left_out for row in asked.cases], dtype=np.bool_)
-    partners = matched[chosen & (matched >= 0)]
+    chosen = subject.selects(asked.cases) & ~subject.quarantined(asked.cases) & (matched >= 0)
+    here = np.flatnonzero(chosen)
     col = subject.column(baseline.table)
-    return (partners if col is None else partners[col.take(partners).has_value]), matched
-
-
-def _clustered(table: ScoreTable, cases: Sequence[CaseRow], matched: Indices) -> ScoreTable:
-    """The baseline with the clusters that its cases have now: its files may be older than clusters."""
-    rows = list(table.cases)
-    for case, partner in zip(cases, matched.tolist(), strict=True):
-        if partner >= 0:
-            rows[partner] = replace(rows[partner], cluster=case.cluster)
-    return replace(table, cases=tuple(rows))
+    if col is not None:
+        here = here[col.take(matched[here]).has_value]
+    return matched[here], [asked.cases[row].cluster for row in here.tolist()]
 
 
 def case_rows(cases: Sequence[Case]) -> tuple[CaseRow, ...]:

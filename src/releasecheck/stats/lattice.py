@@ -1,4 +1,8 @@
-"""The exact distribution of flipped sums, where values lie on a grid: passes, grades, tenths, means of trials."""
+"""p of "no drop" by flipping signs: over every pattern where values lie on a grid, else close to that.
+
+Passes, grades, tenths and means of a few trials lie on a coarse grid, and then the distribution of the flipped
+sum can be written down. What lies between two steps of the grid is held between the p of both.
+"""
 
 from __future__ import annotations
 
@@ -14,69 +18,81 @@ if TYPE_CHECKING:
 
     from releasecheck.model.table import Floats
 
-_SCALES: Final = (
-    1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 16, 20, 24, 25, 30, 40, 50, 60, 100, 120, 150, 200, 250, 300, 400, 500, 600,
-    1_000, 1_200, 2_000, 3_000, 10_000, 12_000, 30_000, 100_000,
-)  # fmt: skip
-"""Steps to the whole that are tried: decimals, and what a few trials make of them."""
+_STEPS: Final = (300, 120, 60, 30, 12, 10, 6, 4, 2, 1)
+"""Steps to the whole: hundredths and thirds for few cases, and coarser ones for many."""
+_COST: Final = 1_000_000
+"""Sums times sizes that the grid of a comparison may have: it hangs on the number of cases alone."""
+_MOST: Final = 4_000_000
+"""The same, of one distribution: a fifth of a second, about."""
 _NEAR: Final = 1e-9
 """Part of a step by which rounding may move a value off its grid."""
+_TINY: Final = 1e-6
+"""Steps that the largest drop has at least: smaller ones are rounding, or in a unit that no grid is for."""
+_DIGITS: Final = 12
+"""Decimals of p that are more than rounding."""
 _SMALLEST: Final = 1e-12
-"""No p is said to be less: below it there is only rounding."""
-_NOTHING: Final = 1e-12
-"""Part of the largest difference that is no difference."""
-_MOST: Final = 4_000_000
-"""Terms of the distribution times distinct values: a fifth of a second, about."""
+"""No p is said to be less."""
 
 
-def p_no_drop(drops: Floats, seed: int) -> float:
-    """One-sided p of "no drop" by flipping signs: over every pattern where that can be had, else over many.
+def p_no_drop(drops: Floats, seed: int, *, span: float | None = None, largest: int = 1) -> float:
+    """One-sided p of "no drop": how often flipping signs makes the sum no smaller (Fisher 1935).
+
+    Exact for drops on the grid: for yes and no it is McNemar's. Others are put to the next step below and
+    above, and p is held between the exact ones of both; between them it is that of many patterns. So it is
+    never raised by a case that got worse, on the grid, off it, or from the one to the other.
 
     Args:
         drops: One for each case, or for each cluster the sum of its cases.
-        seed: Of the patterns, where not all can be looked at.
+        seed: Of the patterns.
+        span: The largest difference that two values of a case can have; None is 1.
+        largest: Cases of the largest cluster.
     """
-    p = lattice_p(drops)
-    return sign_flip(drops, seed) if p is None else p
+    p = sign_flip(drops, seed)
+    steps = steps_for(drops.size, largest)
+    if steps is None:
+        return p
+    with np.errstate(over="ignore"):
+        scaled = drops * (steps / (span or 1.0))
+    if not _TINY < float(np.abs(scaled).max(initial=0.0)) < _MOST:
+        return p  # in another unit than any grid
+    high = exact_p(np.floor(scaled + _NEAR).astype(np.int64))
+    low = exact_p(np.ceil(scaled - _NEAR).astype(np.int64))
+    return p if high is None or low is None else min(max(p, low), high)
 
 
-def lattice_p(drops: Floats) -> float | None:
-    """One-sided p of "no drop" over every pattern of signs; None where no coarse grid holds the drops.
+def steps_for(units: int, largest: int = 1) -> int | None:
+    """Steps to the whole of the grid for so many units of at most so many cases; None where all cost too much."""
+    for steps in _STEPS:
+        sizes = steps * largest
+        if units * sizes * min(sizes, units) <= _COST:
+            return steps
+    return None
+
+
+def exact_p(steps: npt.NDArray[np.int64]) -> float | None:
+    """p over every pattern of signs, for drops in whole steps; None where that would take too long.
 
     Each drop of size v adds v or nothing to the sum of what is flipped, like a coin: the distribution of the
-    sum is a product of cosines in the frequency domain. With one size alone it is McNemar's binomial.
+    sum is a product of cosines in the frequency domain, and with one size alone a binomial.
     """
-    steps = _on_grid(drops)
-    if steps is None:
-        return None
     sizes, counts = np.unique(np.abs(steps[steps != 0]), return_counts=True)
     if sizes.size == 0:
         return 1.0
     if sizes.size == 1:
-        return at_least(int(counts[0]), 0.5, int(np.count_nonzero(steps > 0)))
+        p = at_least(int(counts[0]), 0.5, int(np.count_nonzero(steps > 0)))
+        return float(f"{p:.{_DIGITS}g}")  # as `_rounded`, of a number that is exact however small
+    step = int(np.gcd.reduce(sizes))
+    sizes = sizes // step
     total = int((sizes * counts).sum())
     if total * sizes.size > _MOST:
         return None
-    improved = int(-steps[steps < 0].sum())
-    p = float(_chances(sizes, counts, total)[: improved + 1].sum())
-    return min(1.0, max(_SMALLEST, p))
+    improved = int(-steps[steps < 0].sum()) // step
+    return _rounded(float(_chances(sizes, counts, total)[: improved + 1].sum()))
 
 
-def _on_grid(drops: Floats) -> npt.NDArray[np.int64] | None:
-    """The drops as multiples of the largest step that divides them all."""
-    largest = float(np.abs(drops).max(initial=0.0))
-    nothing = np.abs(drops) <= _NOTHING * largest  # what rounding leaves of a difference of 0
-    for scale in _SCALES:
-        if largest * scale > _MOST:
-            return None
-        scaled = drops * scale
-        steps = np.rint(scaled)
-        near = np.abs(scaled - steps) <= _NEAR
-        if bool((near & ((steps != 0) | nothing)).all()):
-            whole = steps.astype(np.int64)
-            step = int(np.gcd.reduce(whole)) if whole.size else 0
-            return whole // step if step > 1 else whole
-    return None
+def _rounded(p: float) -> float:
+    """Without what rounding did to it: 1/4 is 1/4, and not just below a threshold of 0.25."""
+    return min(1.0, max(_SMALLEST, round(p, _DIGITS)))
 
 
 def _chances(sizes: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], total: int) -> Floats:
