@@ -33,15 +33,9 @@ PROGRAM: Final = ROOT / "src" / "releasecheck"
 AT_ONCE: Final = 2
 LONGEST_S: Final = 300.0
 _HEAVY: Final = (
-    "numpy",
-    "numpy.random",
-    "pydantic",
-    "hypothesis",
-    "msgspec",
-    "pytest",
-    "_pytest.assertion.rewrite",
-    "yaml",
-)
+    "numpy", "numpy.random", "pydantic", "pydantic.types", "annotated_types", "hypothesis", "hypothesis.strategies",
+    "hypothesis.core", "msgspec", "rfc8785", "statistics", "yaml", "pytest", "pytest_timeout",
+)  # fmt: skip
 _TESTS_FAILED: Final = 1
 
 
@@ -232,10 +226,18 @@ def _be_pytest(job: Job, copy: Path, pipe: int) -> None:
         sys.dont_write_bytecode = True
         sys.path[:0] = [str(copy)]
         # For what a test starts itself, and so that property tests look at the same examples every time.
-        os.environ |= {"PYTHONPATH": str(copy), "CI": "true"}  # noqa: TID251
+        os.environ |= {"PYTHONPATH": str(copy), "CI": "true", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # noqa: TID251
         seen = Seen()
         # Without rewritten asserts: what is imported already could not be rewritten.
-        options = ["-q", "--tb=line", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist"]
+        options = [
+            "-q",
+            "--tb=line",
+            "--assert=plain",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "pytest_timeout",
+        ]
         code = pytest.main([*options, *job.tests], plugins=[seen])
         used = sys.modules.get("releasecheck")
         if used is not None and not str(used.__file__).startswith(str(copy)):
