@@ -138,13 +138,18 @@ def _in_turn(
 def _copy(place: Path) -> Path:
     """The program with its templates, as it would be installed."""
     shutil.copytree(PROGRAM, place / "releasecheck")
+    shutil.copytree(place / "releasecheck", place / _WHOLE, ignore=shutil.ignore_patterns("*.pyc"))
     shutil.copytree(ROOT / "templates", place / "releasecheck" / "templates")
     return place
 
 
 def _mend(job: Job, copy: Path) -> None:
+    """Undo the break from the other, whole copy of the file: the checkout may have been edited meanwhile."""
     if job.file is not None:
-        _write(copy, job.file, (PROGRAM / job.file).read_text("utf-8"))
+        _write(copy, job.file, (copy / _WHOLE / job.file).read_text("utf-8"))
+
+
+_WHOLE: Final = "whole"
 
 
 def _write(copy: Path, file: str, text: str) -> None:

@@ -113,7 +113,11 @@ def test_ci_run__ends_with_the_tests() -> None:
     """Their closing line is to be the last one."""
     lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").split("\n")
     assert "set -euo pipefail" in lines
-    assert [line for line in lines if line.startswith("make ")] == ["make demo", "make test"]
+    assert [line for line in lines if line.startswith("make ")] == [
+        "make demo",
+        "make sabotage",
+        "make test",
+    ]
     assert lines[-2:] == ["make test", ""]
 
 
