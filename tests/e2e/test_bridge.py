@@ -455,6 +455,36 @@ def test_deferred__one_ticket_for_both_sides_is_worth_nothing(
     verified(suite, program)
 
 
+@pytest.mark.soak
+def test_deferred__a_retry_asks_both_holders_of_one_ticket_again(
+    tmp_path: Path, program: Program, answers: Answers, judge: JudgeServer
+) -> None:
+    """B133, G-19: one score came for an answer of this run and one of the baseline, in two shards."""
+    suite = suite_of(tmp_path, answers, 4, shards=2)
+    promoted(suite, program)
+    judge.after = 1
+
+    def ticket(asked: Any) -> str:
+        key = str(asked["idempotency_key"].partition(":")[2])
+        return "T" if key.startswith(("c0#baseline-t0", "c3#t0")) else key
+
+    judge.ticket = ticket
+    deferring(tmp_path, answers, judge)
+    assert program("plan", suite.path, "--out", "plan", cwd=tmp_path).code == 0
+    for index in ("0", "1"):
+        shard = ("shard", "--plan", "plan", "--index", index, "--out", "results")
+        assert program(*shard, cwd=tmp_path).code == 0
+    finish = ("finish", "--plan", "plan", "--results", "results", "--out", "first")
+    assert program(*finish, cwd=tmp_path).code == 2
+    judge.asked.clear()
+    judge.ticket = None
+    done = program("retry", "first", "--out", "again", cwd=tmp_path)
+    assert done.code == 0, done
+    assert "and 2 scores of what is there" in done.err
+    assert len(judge.asked) == 2
+    assert {one["ticket"] for one in bridges(tmp_path / "again")} & {"T"} == set()
+
+
 def test_failed_judge__is_asked_again_by_a_rerun(
     tmp_path: Path, program: Program, answers: Answers, judge: JudgeServer
 ) -> None:

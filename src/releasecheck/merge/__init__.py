@@ -37,6 +37,7 @@ from releasecheck.merge.table import (
     open_tickets,
     places_of,
     score_table,
+    shared_tickets,
     usage_of,
 )
 from releasecheck.model.bridge import NO_BRIDGE
@@ -107,6 +108,8 @@ class Merged:
     """[C, T, J, 2]: cost in USD and tokens of the score that counts; NaN where nobody said."""
     tickets: dict[tuple[int, int, int], str]
     """(case, trial, judge) index -> ticket, for the pairs that are pending."""
+    shared_tickets: frozenset[tuple[str, str]]
+    """(judge, ticket)s that were given for more than one answer or sentinel: what comes under them is nobody's."""
     deadlines: tuple[Deadline, ...]
     last_sent: dict[str, str]
     """Judge -> when the last case was sent to it, by what shards recorded; whether it answered at once or not."""
@@ -248,7 +251,8 @@ def _merged(
     scores = choose_scores(plan, outputs, rows)
     table, stored = score_table(plan, tuple(cases), rows, outputs, scores)
     table = replace(table, bridged=bridged(plan, cases, bridge, rows))
-    table = replace(table, sentinels=sentinels_seen(plan, table, rows, shard_of))
+    shared = shared_tickets(plan, rows)
+    table = replace(table, sentinels=sentinels_seen(plan, table, rows, shard_of, shared))
     return Merged(
         table=table,
         output_at=places_of(outputs.row, rows.out_place, table.target.shape),
@@ -262,6 +266,7 @@ def _merged(
         outputs_lost=outputs.lost,
         judge_usage=usage_of(scores.row, rows.used, table.state.shape),
         tickets=open_tickets(table, rows, scores),
+        shared_tickets=shared,
         deadlines=_deadlines(rows),
         last_sent=rows.sent,
         late=tuple(rows.late),

@@ -23,7 +23,7 @@ from releasecheck.model.table import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from releasecheck.merge.records import Rows
     from releasecheck.model.judge import Judge, Sentinel
@@ -33,9 +33,16 @@ if TYPE_CHECKING:
 
 
 def sentinels_seen(
-    plan: Plan, table: ScoreTable, rows: Rows, shard_of: Sequence[int]
+    plan: Plan,
+    table: ScoreTable,
+    rows: Rows,
+    shard_of: Sequence[int],
+    shared: Collection[tuple[str, str]],
 ) -> tuple[SentinelSeen, ...]:
-    """Every sentinel that was shown, or should have been, in plan order."""
+    """Every sentinel that was shown, or should have been, in plan order.
+
+    `shared` are (judge, ticket)s that were given for more than one answer or sentinel.
+    """
     if not any(judge.spec.sentinels for judge in plan.judges):
         return ()
     recorded: dict[tuple[str, str, int], list[SentinelRecord]] = {}
@@ -53,7 +60,7 @@ def sentinels_seen(
             shown = {key[2] for key in recorded if key[:2] == (judge.id, name)}
             for shard in sorted(owing | shown):
                 records = recorded.get((judge.id, name, shard), [])
-                found.append(_seen(spec, name, sentinel, shard, records))
+                found.append(_seen(spec, name, sentinel, shard, records, shared))
     return tuple(found)
 
 
@@ -69,7 +76,12 @@ def _bridged(table: ScoreTable, judge: str) -> Flags:
 
 
 def _seen(
-    spec: Judge, name: str, sentinel: Sentinel, shard: int, records: Sequence[SentinelRecord]
+    spec: Judge,
+    name: str,
+    sentinel: Sentinel,
+    shard: int,
+    records: Sequence[SentinelRecord],
+    shared: Collection[tuple[str, str]],
 ) -> SentinelSeen:
     same = digest(sentinel.output)
     record = _that_counts([one for one in records if one.digest == same])
@@ -93,6 +105,9 @@ def _seen(
         )
 
     match record.score:
+        case Scored() | NotApplicable() if (spec.id, record.ticket or "") in shared:
+            # It could be the score of what else that ticket was given for.
+            return seen(FAILED, said="contract_violation")
         case Scored(value):
             return seen(SCORED, value=value, held=sentinel_held(spec, sentinel, value))
         case NotApplicable():

@@ -110,6 +110,32 @@ def given_for(rows: Rows, judges: int) -> npt.NDArray[np.int64]:
     return found
 
 
+def shared_tickets(plan: Plan, rows: Rows) -> frozenset[tuple[str, str]]:
+    """(judge, ticket)s that the judge gave for more than one answer, of whichever run, or sentinel."""
+    judges = len(plan.judges)
+    index = {judge.id: number for number, judge in enumerate(plan.judges)}
+    given, holder = [], []
+    for at, columns in enumerate((rows, rows.bridge)):
+        if columns is not None:
+            ticket = np.asarray(columns.ticket, dtype=np.int64)
+            pair = np.asarray(columns.pair, dtype=np.int64)
+            given.append((ticket * judges + pair % judges)[ticket >= 0])
+            holder.append((pair // judges * 3 + at)[ticket >= 0])
+    names: dict[str, int] = {}
+    shown = [one for one in rows.sentinels if one.ticket is not None]
+    tickets = [rows.intern(one.ticket or "") * judges + index[one.judge] for one in shown]
+    given.append(np.array(tickets, dtype=np.int64))
+    numbers = [names.setdefault(one.sentinel, len(names)) * 3 + 2 for one in shown]
+    holder.append(np.array(numbers, dtype=np.int64))
+    each = np.unique(np.stack([np.concatenate(given), np.concatenate(holder)]), axis=1)
+    codes, counts = np.unique(each[0], return_counts=True)
+    texts = list(rows.names)
+    return frozenset(
+        (plan.judges[code % judges].id, texts[code // judges])
+        for code in codes[counts > 1].tolist()
+    )
+
+
 def take(column: npt.NDArray[S], index: npt.NDArray[np.int64], absent: float) -> npt.NDArray[S]:
     """`column[index]`, with `absent` where the index is -1; also for an empty column."""
     padded = np.concatenate([column, np.full((1, *column.shape[1:]), absent, dtype=column.dtype)])

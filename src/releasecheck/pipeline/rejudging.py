@@ -227,8 +227,8 @@ def _kept(bundle: Bundle, folder: PlanFolder, recorded: Recorded, world: World) 
                     yield found._replace(carried_from_revision=past.plan.revision)
     files = [path for path in source.paths if revision_of(path) == past.plan.revision]
     judges = {plan.judges[here].id for here, _ in pairs}
-    yield from measured_sentinels(plan, recorded, files, judges, past.plan.revision)
-    for score in bridged_in(files, recorded, judges):
+    yield from measured_sentinels(plan, recorded, source, files, judges, past.plan.revision)
+    for score in bridged_in(files, source, judges, recorded):
         yield score._replace(carried_from_revision=past.plan.revision)
 
 
@@ -272,5 +272,7 @@ def _late(source: Recorded) -> dict[tuple[str, int, str, str], LateRecord]:
     """The first score that came too late, for each pair and output."""
     found: dict[tuple[str, int, str, str], LateRecord] = {}
     for one in source.merged.late:
+        if (one.judge, one.ticket) in source.merged.shared_tickets:
+            continue  # it could be the score of the other answer
         found.setdefault((one.case, one.trial, one.judge, one.output_digest), one)
     return found

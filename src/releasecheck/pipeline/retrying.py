@@ -225,8 +225,7 @@ class _Retry:
         if not sides:
             return
         own = [path for path in recorded.paths if revision_of(path) == plan.revision]
-        nothing = merge_files(self.folder, [])
-        for record in bridged_in(own, nothing, {judge.id for judge in plan.judges}):
+        for record in bridged_in(own, recorded, {judge.id for judge in plan.judges}):
             carried = record._replace(
                 carried_from=record.carried_from or plan.run_id, carried_from_revision=None
             )
@@ -236,7 +235,7 @@ class _Retry:
         plan = self.folder.plan
         own = [path for path in recorded.paths if revision_of(path) == plan.revision]
         judges = {judge.id for judge in plan.judges}
-        for record in sentinels_in(own):
+        for record in sentinels_in(own, recorded):
             if record.judge in judges:
                 yield record._replace(
                     carried_from=record.carried_from or plan.run_id, carried_from_revision=None

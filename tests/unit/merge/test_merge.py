@@ -781,7 +781,25 @@ def test_merge__a_ticket_of_a_sentinel_is_no_ticket_of_a_case() -> None:
     shown = SentinelRecord("exact", "good", 0, known, Scored(1.0), "t", NO_USAGE, builders.AT)
     for ticket, expected in (("t", "failed"), ("u", "scored")):
         records: list[Record] = [shown, output("c0"), score("c0", 1.0, ticket=ticket)]
-        assert state_of(frame.merge(one(frame, *records))) == expected
+        merged = frame.merge(one(frame, *records))
+        assert state_of(merged) == expected
+        # Nor is the case's score one of the sentinel: it proves nothing of the judge.
+        (seen,) = merged.table.sentinels
+        assert (seen.state == FAILED, seen.held) == (
+            (ticket == "t"),
+            None if ticket == "t" else True,
+        )
+
+
+def test_shared_tickets__whoever_holds_one_beside_another_is_told() -> None:
+    """B133, G-19: a retry or revision goes by them, when one of the holders is asked anew."""
+    frame = make_frame(("c0", "c1"), judges=("exact", "tone"))
+    records = [output("c0"), score("c0", Pending("t")), score("c0", 1.0, ticket="t")]
+    assert frame.merge(one(frame, *records)).shared_tickets == frozenset()
+    records += [score("c0", judge="tone", ticket="t"), output("c1"), score("c1", Pending("t"))]
+    # What became of the other one does not matter: its answer may be what came for the first.
+    records += [score("c1", DEADLINE, ticket="t")]
+    assert frame.merge(one(frame, *records)).shared_tickets == {("exact", "t")}
 
 
 def test_last_sent__is_the_latest_of_all_that_shards_recorded() -> None:
