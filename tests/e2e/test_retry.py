@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -180,6 +181,33 @@ def test_retry__refused_where_there_is_nothing_to_build_on(
         still = program("retry", "open", cwd=here)
         assert (still.code, "releasecheck resume open" in still.err) == (3, True), still
         assert not answers.asked
+
+
+@pytest.mark.parametrize(
+    "exception",
+    [
+        {"waivers": [{"gate": "quality", "who": "a", "why": "b"}]},
+        {"quarantine": [{"case": "c0", "owner": "a", "reason": "b"}]},
+    ],
+)
+def test_retry__is_refused_once_an_exception_of_its_run_has_ended(
+    exception: dict[str, list[dict[str, str]]], tmp_path: Path, program: Program, answers: Answers
+) -> None:
+    """G-30, X-24: a new run of a later day would be let through by what has ended by then."""
+    (name, [said]) = next(iter(exception.items()))
+    ends = datetime.fromtimestamp(tmp_path.stat().st_mtime, UTC) + timedelta(days=2)
+    answers.wrong, answers.status = {"q0"}, {"q1": 422}
+    suite = http_suite(
+        tmp_path / "suite", answers, 4, gates=[{"id": "quality", "metric": "exact", "min": 1}],
+        **{name: [said | {"until": f"{ends:%Y-%m-%d}"}]},
+    )  # fmt: skip
+    assert program("run", CONFIG, cwd=suite.folder).code == 2
+    answers.status = {}
+    later = program("retry", "out", cwd=suite.folder, fault={"hasten": True, "ahead_s": 345_600})
+    assert (later.code, f"ended on {ends:%Y-%m-%d}" in later.err) == (3, True), later
+    assert not (suite.folder / "out-retry").exists()
+    done = program("retry", "out", cwd=suite.folder)
+    assert done.code == 0, done
 
 
 def test_retry__is_refused_when_target_or_judge_drifted(tmp_path: Path, program: Program) -> None:

@@ -44,7 +44,7 @@ from releasecheck.pipeline.roots import find_roots
 from releasecheck.pipeline.sentinels import bridged_in, sentinels_in
 from releasecheck.pipeline.tools import code_of
 from releasecheck.pipeline.verify import require_verified
-from releasecheck.plan import PLAN_FILE
+from releasecheck.plan import PLAN_FILE, over_by
 from releasecheck.scorecard.numbers import count
 
 if TYPE_CHECKING:
@@ -187,6 +187,14 @@ class _Retry:
             message = (
                 f"{self.bundle.path}: its run judged outputs of an untrusted run, whose target is not asked from "
                 "here; have that run done again"
+            )
+            raise UsageError(message)
+        over = over_by(self.folder.plan, self.world.clock.now())
+        if over is not None:
+            # It is a new run, and no run of today is let through by what ended before.
+            message = (
+                f"{self.bundle.path}: {over}, and a retry decides by the rules of its run; start a new run, or "
+                "`releasecheck rescore` it under the rules of today and retry that"
             )
             raise UsageError(message)
         require_verified(self.bundle.path, self.world)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from releasecheck.model.plan import Plan
     from releasecheck.model.suite import Quarantined, Suite, Waiver
 
 
@@ -47,3 +48,15 @@ def in_force(suite: Suite, now: str, cases: Collection[str] | None) -> InForce:
         tuple(one for one in suite.waivers if one.until >= day),
         tuple(lapsed),
     )
+
+
+def over_by(plan: Plan, now: str) -> str | None:
+    """What held when a plan was made and no longer does at `now`; None where all of it still holds."""
+    day = now[:10]
+    for waiver in plan.waivers:
+        if waiver.until < day:
+            return f"the waiver for gate {waiver.gate} (by {waiver.who}) ended on {waiver.until}"
+    for one in plan.quarantine:
+        if one.until < day:
+            return f"the quarantine of case {one.case!r} (owner {one.owner}) ended on {one.until}"
+    return None
