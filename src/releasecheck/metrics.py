@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias, get_args
 import numpy as np
 
 from releasecheck.model.gate import BUILTIN_METRICS, Stat
-from releasecheck.model.judge import has_pass_mark, value_range
+from releasecheck.model.judge import has_pass_mark, metric_range
 from releasecheck.model.scorecard import Metric
 from releasecheck.stats import (
     QUANTILES,
     Column,
     aggregate,
+    case_means,
     case_passes,
     chosen,
     clipped,
@@ -36,12 +37,13 @@ from releasecheck.stats import (
     share_interval,
     to_float,
     verdicts,
+    yes_or_no,
 )
 
 if TYPE_CHECKING:
     from releasecheck.model.judge import Judge
     from releasecheck.model.plan import Measurable
-    from releasecheck.model.table import Baseline, Floats, Indices, ScoreTable
+    from releasecheck.model.table import Baseline, Indices, ScoreTable
 
 __all__ = ["case_passes", "measure"]
 
@@ -55,6 +57,8 @@ _BUILTIN_STATS: Final[tuple[tuple[str, Stat], ...]] = (
 )
 Wanted: TypeAlias = tuple[str, str, Stat]
 """(metric, split, stat)."""
+Ends: TypeAlias = tuple[float, float] | None
+"""The smallest and the largest value; None where they are not known."""
 
 
 def measure(table: ScoreTable, plan: Measurable, baseline: Baseline | None) -> tuple[Metric, ...]:
@@ -125,9 +129,9 @@ class _Side:
             self.grouped[split] = clusters_of([self.table.cases[row].cluster for row in rows])
         return self.grouped[split]
 
-    def is_share(self, metric: str) -> bool:
-        """Whether every value lies between 0 and 1 by the nature of its judge."""
-        return metric in self.specs and value_range(self.specs[metric]) == (0.0, 1.0)
+    def ends(self, metric: str) -> Ends:
+        """What values a metric can have."""
+        return metric_range(metric, self.specs.get(metric))
 
     def pass_rule(self, metric: str) -> str:
         """How a case passes by this metric."""
@@ -148,7 +152,7 @@ def _metric(
     baseline_value = aggregate(stat, before, rule) if before is not None else None
     interval = None
     if value is not None:
-        interval = _interval(wanted, col, here.clusters(split), rule, plan.confidence)
+        interval = _interval(wanted, col, here, plan.confidence)
     delta = around = None
     if (
         value is not None
@@ -161,8 +165,8 @@ def _metric(
         delta = value - baseline_value
         if there is not None and matched is not None:
             pairs = _pairs(wanted, here, there, matched)
-            around = pairs and _delta_interval(wanted, pairs, rule, plan.confidence)
-    if stat == "mean" and here.is_share(metric):
+            around = pairs and _delta_interval(wanted, pairs, here, plan.confidence)
+    if stat == "mean" and here.ends(metric) == (0.0, 1.0):
         # No share lies outside of 0 to 1, and an interval that says so is only hard to believe.
         interval = interval and (max(0.0, interval[0]), min(1.0, interval[1]))
         around = around and (max(-1.0, around[0]), min(1.0, around[1]))
@@ -192,34 +196,29 @@ def _float(value: Fraction | None) -> float | None:
 
 
 def _interval(
-    wanted: Wanted, col: Column, clusters: Indices | None, rule: str, confidence: float
+    wanted: Wanted, col: Column, here: _Side, confidence: float
 ) -> tuple[float, float] | None:
     """Two-sided; None for one value, for totals and extremes, and where too little was measured."""
-    match wanted[2]:
+    metric, split, stat = wanted
+    rule, ends, clusters = here.pass_rule(metric), here.ends(metric), here.clusters(split)
+    match stat:
         case "pass_rate":
             passed = verdicts(col, rule)
             rows = np.flatnonzero(passed >= 0)
             return share_interval((passed[rows] == 1) * 1.0, chosen(clusters, rows), confidence)
         case "mean":
-            means = _case_means(col)
+            means = case_means(col)
             clusters = chosen(clusters, np.flatnonzero(col.has_value))
-            if _yes_no(wanted[0], col, means):
+            if yes_or_no(col, ends):
                 return share_interval(means, clusters, confidence)
             return mean_interval(means, confidence, clusters)
-        case "p50" | "p90" | "p95" | "p99" as stat:
+        case "p50" | "p90" | "p95" | "p99":
             scored = col.scored
             cases, _ = np.nonzero(scored)  # trials of a case share it, as cases share a cluster
             groups = chosen(cases if clusters is None else clusters[cases], np.arange(cases.size))
             return quantile_interval(col.value[scored], QUANTILES[stat], confidence, groups)
         case "min" | "max" | "sum":
             return None
-
-
-def _yes_no(metric: str, col: Column, means: Floats) -> bool:
-    """Whether the mean is a share of yes and no; milliseconds and dollars are no share."""
-    return metric not in {"latency_ms", "cost_usd", "tokens"} and bool(
-        np.isin(col.value[col.scored], (0.0, 1.0)).all() and np.isin(means, (0.0, 1.0)).all()
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,10 +251,11 @@ def _pairs(wanted: Wanted, here: _Side, there: _Side, matched: Indices) -> _Pair
 
 
 def _delta_interval(
-    wanted: Wanted, pairs: _Pairs, rule: str, confidence: float
+    wanted: Wanted, pairs: _Pairs, here: _Side, confidence: float
 ) -> tuple[float, float] | None:
     """Two-sided, of candidate minus baseline; None for quantiles, totals and extremes."""
     metric, _, stat = wanted
+    rule, ends = here.pass_rule(metric), here.ends(metric)
     if stat == "pass_rate":
         now, before = verdicts(pairs.now, rule), verdicts(pairs.before, rule)
         if bool((now < 0).any() | (before < 0).any()):
@@ -264,17 +264,6 @@ def _delta_interval(
         return paired_interval(differences, pairs.clusters, confidence, yes_no=True)
     if stat != "mean":
         return None
-    means = _case_means(pairs.now), _case_means(pairs.before)
-    yes_no = _yes_no(metric, pairs.now, means[0]) and _yes_no(metric, pairs.before, means[1])
-    differences = clipped(means[0]) - clipped(means[1])
+    yes_no = yes_or_no(pairs.now, ends) and yes_or_no(pairs.before, ends)
+    differences = clipped(case_means(pairs.now)) - clipped(case_means(pairs.before))
     return paired_interval(differences, pairs.clusters, confidence, yes_no=yes_no)
-
-
-def _case_means(col: Column) -> Floats:
-    """Each measured case's mean over its trials, in floating point: for intervals only."""
-    scored = col.scored
-    counts = scored.sum(axis=1)
-    with np.errstate(over="ignore"):
-        totals = np.where(scored, col.value, 0.0).sum(axis=1)
-    means: Floats = totals[counts > 0] / counts[counts > 0]
-    return means

@@ -203,6 +203,15 @@ def test_decide__a_rise_of_latency_is_the_drop() -> None:
             assert ("rise" in result.reason) == (outcome == "block" or how == "non-inferior")
 
 
+def test_decide__costs_of_nothing_are_no_verdicts() -> None:
+    """Contract 6: 50 calls that cost nothing do not show how much the next one may cost."""
+    gate = gate_of("non-inferior", 0.1, metric="cost_usd")
+    table = score_table({"exact": [1.0] * 50}, cost_usd=[0.0] * 50)
+    (result,) = decide(table, plan_for(table, gate), baseline_of(table))
+    assert (result.outcome, result.drop_bound) == ("not_comparable", None)
+    assert "no bound on the drop" in result.reason
+
+
 def test_decide__a_sum_is_as_many_times_its_mean() -> None:
     """The limit, the bound and the smallest drop are in the unit of the sum."""
     now, before = [0.4, 0.5] * 10, [0.5, 0.5] * 10

@@ -34,6 +34,8 @@ from releasecheck.stats import (
     to_float,
     verdicts,
     wilson,
+    yes_or_no,
+    zeros_and_ones,
 )
 from releasecheck.stats.columns import Column
 from tests.unit.tables import CLOSE, YES_NO, case_rows, plan_for, score_table
@@ -410,3 +412,29 @@ def test_quote__is_safe_to_print() -> None:
 def test_names__shows_five_and_counts_the_rest() -> None:
     assert names(["a", "b"]) == "'a', 'b'"
     assert names([*"abcdefg"]) == "'a', 'b', 'c', 'd', 'e' and 2 more"
+
+
+@pytest.mark.parametrize(
+    ("values", "ends", "verdicts_only", "all_agree"),
+    [
+        ([[0.0], [1.0]], (0.0, 1.0), True, True),
+        ([[0.0], [1.0]], None, True, True),
+        ([[0.0], [0.5]], (0.0, 1.0), False, False),
+        ([[0.0, 1.0], [1.0, 1.0]], (0.0, 1.0), True, False),
+        # No cost at all, and the lowest grade throughout, only look like verdicts.
+        ([[0.0], [0.0]], (0.0, math.inf), False, False),
+        ([[1.0], [1.0]], (1.0, 5.0), False, False),
+    ],
+)
+def test_yes_or_no__amounts_and_grades_are_none(
+    values: Cells,
+    ends: tuple[float, float] | None,
+    *,
+    verdicts_only: bool,
+    all_agree: bool,
+) -> None:
+    """X-13: a rule for verdicts is never applied to what merely is 0 or 1 everywhere."""
+    col = column(score_table({"close": values}, judges=(CLOSE,)), "close")
+    assert col is not None
+    assert zeros_and_ones(col, ends) is verdicts_only
+    assert yes_or_no(col, ends) is all_agree

@@ -56,7 +56,7 @@ def test_chosen__keeps_who_shares_with_whom() -> None:
     clusters = np.array([0, 1, 0, 2, 2, 3])
     found = chosen(clusters, np.array([3, 0, 4]))
     assert found is not None
-    assert found.tolist() == [1, 0, 1]
+    assert found.tolist() == [0, 1, 0]
     assert chosen(clusters, np.array([0, 1, 3])) is None
     assert chosen(None, np.array([0, 1])) is None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
-from releasecheck.model.gate import BUILTIN_METRICS
+from releasecheck.model.gate import BUILTIN_METRICS, PAIRED_STATS
 from releasecheck.model.nearest import nearest
 from releasecheck.model.suite import ANCHOR_SUFFIX, planned_gates
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from releasecheck.model.gate import GateSpec
     from releasecheck.model.suite import Suite
 
-TESTED: Final = ("mean", "pass_rate", "sum")
-"""Statistics over pairs of cases; an order statistic belongs to no pair."""
 LONGEST_ID: Final = 63
 
 
@@ -48,13 +46,13 @@ def _rule(suite: Suite, gate: GateSpec, loc: Loc, said: Said) -> None:
     rule = gate.no_regression
     if rule is None:
         return
-    if rule.decide != "point" and gate.stat not in TESTED:
+    if rule.decide != "point" and gate.stat not in PAIRED_STATS:
         said.bad(
             (*loc, "no_regression", "decide"),
             f"`{rule.decide}` tests pairs of cases, and {gate.stat} belongs to no pair; use stat mean, pass_rate or "
             "sum, or `decide: point`",
         )
-    if rule.underpowered == "refuse" and gate.stat not in TESTED:
+    if rule.underpowered == "refuse" and gate.stat not in PAIRED_STATS:
         said.bad(
             (*loc, "no_regression", "underpowered"),
             f"what a suite can see of {gate.stat} is not known; use stat mean, pass_rate or sum",

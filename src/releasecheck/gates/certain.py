@@ -30,7 +30,6 @@ from releasecheck.model.judge import (
     LlmJudge,
     SimilarityJudge,
     YesNoJudge,
-    value_range,
 )
 from releasecheck.model.table import (
     ANSWERED,
@@ -211,12 +210,9 @@ class _Best(NamedTuple):
 
 
 def _best(subject: Subject) -> _Best:
-    gate, judge = subject.gate, subject.judge
-    low, high = 0.0, 1.0
-    if judge is None and gate.metric != "target_errors":
-        high = _MOST
-    elif judge is not None:
-        low, high = value_range(judge.spec) or (-_MOST, _MOST)
+    gate = subject.gate
+    low, high = subject.ends or (-_MOST, _MOST)
+    high = min(high, _MOST)
     if gate.no_regression is not None:
         return _Best(low, high, not subject.lower_is_better, 1)
     return _Best(low, high, gate.max is None, 0 if gate.max is not None else 1)

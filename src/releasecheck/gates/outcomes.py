@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from releasecheck.gates import evidence, regression, rules
@@ -12,7 +12,7 @@ from releasecheck.gates.power import gate_power, level_of
 from releasecheck.gates.regression import Comparison, Level
 from releasecheck.gates.subject import Subject
 from releasecheck.model.scorecard import OUTCOMES, GateResult, Outcome
-from releasecheck.stats import match_cases, plain, show
+from releasecheck.stats import clusters_of, match_cases, plain, show
 from releasecheck.stats.paired import holm
 
 if TYPE_CHECKING:
@@ -24,6 +24,16 @@ if TYPE_CHECKING:
     from releasecheck.model.table import Baseline, Indices, ScoreTable
 
 Answer: TypeAlias = Decision | Comparison | Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What all gates of a run have in common."""
+
+    table: ScoreTable
+    plan: Plan
+    clusters: Indices | None
+    """Of the table's cases; None where each is one of its own."""
 
 
 def decide(
@@ -41,8 +51,9 @@ def decide(
         for side, found in earlier.items()
     }
     subjects = [Subject.of(gate, plan) for gate in plan.gates]
+    run = _Run(table, plan, clusters_of([row.cluster for row in table.cases]))
     answers = [
-        _answer(subject, table, plan, earlier[subject.against], matched[subject.against])
+        _answer(subject, run, earlier[subject.against], matched[subject.against])
         for subject in subjects
     ]
     corrected = _corrected(answers, plan)
@@ -80,13 +91,8 @@ NEUTRAL = ("pass", "bootstrap", "not_selected")
 """Outcomes that stop no release."""
 
 
-def _answer(
-    subject: Subject,
-    table: ScoreTable,
-    plan: Plan,
-    baseline: Baseline | None,
-    matched: Indices,
-) -> Answer:
+def _answer(subject: Subject, run: _Run, baseline: Baseline | None, matched: Indices) -> Answer:
+    table, plan = run.table, run.plan
     candidate = evidence.measured(subject, table, plan)
     if isinstance(candidate, Refusal):
         return candidate
@@ -96,7 +102,9 @@ def _answer(
         if isinstance(pair, Refusal):
             return pair
         level = _level(plan, gate.no_regression)
-        found = regression.compare(subject, gate.no_regression, pair, table.cases, level)
+        found = regression.compare(
+            subject, gate.no_regression, pair, table.cases, run.clusters, level
+        )
         if isinstance(found, Refusal) or baseline is None:
             return found
         if gate.metric in baseline.rejudged:

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from releasecheck.model.judge import value_range
+from releasecheck.model.gate import PAIRED_STATS
 from releasecheck.stats import (
     Column,
     Values,
     clusters_of,
     detectable_drop,
-    exact,
     from_baseline,
     resolvable_drop,
+    risk_of,
     verdicts,
+    zeros_and_ones,
 )
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def gate_power(
     """
     gate = subject.gate
     whole = subject.column(table)
-    if whole is None or gate.stat not in {"mean", "pass_rate", "sum"}:
+    if whole is None or gate.stat not in PAIRED_STATS:
         return None
     col = _first(whole.take(rows), trials)
     if gate.stat == "pass_rate":
@@ -87,7 +88,7 @@ def gate_power(
         kept = np.flatnonzero(verdicts(col, subject.pass_rule) >= 0)
     else:
         kept = np.flatnonzero(col.has_value)
-        pass_rule = "majority" if _one_yes_or_no(col.take(kept)) else None
+        pass_rule = "majority" if _one_yes_or_no(subject, col.take(kept)) else None
     if kept.size == 0:
         return None
     col = col.take(kept)
@@ -95,7 +96,7 @@ def gate_power(
         col = replace(col, passed=(col.value == 1).astype(np.int8))
     named = [table.cases[row].cluster for row in rows.tolist()] if clusters is None else clusters
     numbers = clusters_of([named[at] for at in kept.tolist()])
-    spread = from_baseline(col, numbers, pass_rule=pass_rule, span=_span(subject))
+    spread = from_baseline(col, numbers, pass_rule=pass_rule, span=subject.span)
     if spread is None or (widened != 1.0 and not isinstance(spread, Values)):
         return None  # how a share of flips widens is not known
     if isinstance(spread, Values):
@@ -114,11 +115,11 @@ def level_of(
     rule: NoRegression, gates: Sequence[GateSpec], confidence: float, correction: Correction
 ) -> float:
     """The level a gate can count on: by Holm, the strictest that it may be held to."""
-    most = 1 - exact(confidence)
+    most = risk_of(confidence)
     if rule.decide == "significant" and correction == "holm":
         rules = [gate.no_regression for gate in gates if gate.no_regression is not None]
         most /= max(1, sum(one.decide == "significant" for one in rules))
-    return float(most)
+    return most
 
 
 def _first(col: Column, trials: int | None) -> Column:
@@ -130,15 +131,7 @@ def _first(col: Column, trials: int | None) -> Column:
     )
 
 
-def _one_yes_or_no(col: Column) -> bool:
-    """Whether each case has one value, which is 0 or 1: then its mean is a verdict."""
+def _one_yes_or_no(subject: Subject, col: Column) -> bool:
+    """Whether each case has one value, a yes or a no: of several the noise between them is known."""
     single = bool((col.scored.sum(axis=1) <= 1).all())
-    return single and bool(np.isin(col.value[col.scored], (0.0, 1.0)).all())
-
-
-def _span(subject: Subject) -> float | None:
-    """The largest difference two values can have; None where it is not known."""
-    if subject.judge is None:
-        return 1.0 if subject.gate.metric == "target_errors" else None
-    ends = value_range(subject.judge.spec)
-    return None if ends is None else ends[1] - ends[0]
+    return single and zeros_and_ones(col, subject.ends)

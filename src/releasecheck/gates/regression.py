@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 
 from releasecheck.gates.evidence import Refusal, lost_note
 from releasecheck.gates.outcome import Decision
-from releasecheck.model.judge import value_range
 from releasecheck.stats import (
     aggregate_cases,
+    case_means,
     exact,
     names,
     plain,
+    risk_of,
     show,
     to_float,
     verdicts,
+    yes_or_no,
 )
-from releasecheck.stats.clusters import clipped, cluster_sums, clusters_of
+from releasecheck.stats.clusters import chosen, clipped, cluster_sums
 from releasecheck.stats.lattice import p_no_drop
 from releasecheck.stats.paired import (
     drop_bound,
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
     from releasecheck.gates.subject import Subject
     from releasecheck.model.gate import GateSpec, NoRegression
     from releasecheck.model.table import CaseRow, Floats, Indices
-    from releasecheck.stats import Column
     from releasecheck.stats.power import Spread
 
 
@@ -54,7 +55,7 @@ class Level:
     @property
     def most(self) -> float:
         """The largest p that counts as sure: 0.05 where `confidence` is written as 0.95."""
-        return float(1 - exact(self.confidence))
+        return risk_of(self.confidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +98,26 @@ class Comparison:
 
 
 def compare(
-    subject: Subject, rule: NoRegression, pair: Shared, cases: Sequence[CaseRow], level: Level
+    subject: Subject,
+    rule: NoRegression,
+    pair: Shared,
+    cases: Sequence[CaseRow],
+    clusters: Indices | None,
+    level: Level,
 ) -> Comparison | Refusal:
-    """Everything about one comparison that no other gate has a part in."""
+    """Everything about one comparison that no other gate has a part in.
+
+    Args:
+        subject: The gate.
+        rule: Of the gate.
+        pair: Both sides.
+        cases: Of the candidate's table, all of them.
+        clusters: Of those cases; None where each is one of its own.
+        level: How sure a test has to be.
+    """
     gate = subject.gate
     failures, passes = _flips(subject, pair)
-    tested = _tested(subject, rule, pair, cases, level)
+    tested = _tested(subject, rule, pair, chosen(clusters, pair.rows), level)
     if isinstance(tested, Refusal):
         return tested
     return Comparison(
@@ -195,18 +210,19 @@ def _flips(subject: Subject, pair: Shared) -> tuple[Indices, Indices]:
 
 
 def _tested(
-    subject: Subject, rule: NoRegression, pair: Shared, cases: Sequence[CaseRow], level: Level
+    subject: Subject, rule: NoRegression, pair: Shared, clusters: Indices | None, level: Level
 ) -> Tested | Refusal:
-    """Test, bound and power, for statistics that are made of pairs."""
+    """Test, bound and power, for statistics that are made of pairs; `clusters` are of the pairs."""
     drops = _drops(subject, pair)
     if drops is None:
         return Tested()
-    clusters = clusters_of([cases[row].cluster for row in pair.rows.tolist()])
     # A sum is its mean times the number of cases: what holds of the one holds of the other.
     scale = float(drops.size) if subject.gate.stat == "sum" else 1.0
     max_drop = rule.max_drop / scale
-    verdict = subject.gate.stat == "pass_rate" or _is_yes_no(pair)
-    span = 1.0 if verdict else _span(subject)
+    verdict = subject.gate.stat == "pass_rate" or all(
+        yes_or_no(side, subject.ends) for side in (pair.now, pair.before)
+    )
+    span = 1.0 if verdict else subject.span
     spread = from_pairs(drops, clusters, yes_no=verdict, span=span)
     detectable, resolvable = _sight_of(rule, spread, max_drop, scale, level)
     p_value = bound = None
@@ -219,7 +235,7 @@ def _tested(
             p_value = p_no_drop(
                 cluster_sums(drops, clusters),
                 level.seed,
-                span=1.0 if subject.gate.stat == "pass_rate" else _span(subject),
+                span=1.0 if subject.gate.stat == "pass_rate" else subject.span,
                 largest=1 if clusters is None else int(np.bincount(clusters).max()),
             )
         case "non-inferior":
@@ -273,42 +289,12 @@ def _drops(subject: Subject, pair: Shared) -> Floats | None:
     return drops
 
 
-def case_means(col: Column) -> Floats:
-    """The finite mean of each case's trials, in floating point: for tests and intervals only."""
-    scored = col.scored
-    values = np.where(scored, col.value, 0.0)
-    with np.errstate(over="ignore", invalid="ignore"):
-        means: Floats = values.sum(axis=1) / scored.sum(axis=1)
-    huge = ~np.isfinite(means)
-    if huge.any():
-        # Only the sum is beyond floats; the mean of floats never is.
-        means[huge] = (values[huge] / scored[huge].sum(axis=1, keepdims=True)).sum(axis=1)
-        means = np.clip(means, -_LARGEST, _LARGEST)
-    return means
-
-
-_LARGEST: Final = float(np.finfo(np.float64).max)
-
-
-def _is_yes_no(pair: Shared) -> bool:
-    return all(
-        bool(np.isin(case_means(col), (0.0, 1.0)).all())
-        and bool(np.isin(col.value[col.scored], (0.0, 1.0)).all())
-        for col in (pair.now, pair.before)
-    )
-
-
-def _span(subject: Subject) -> float | None:
-    limits = None if subject.judge is None else value_range(subject.judge.spec)
-    return None if limits is None else limits[1] - limits[0]
-
-
 def _sentence(found: Comparison, p_adjusted: float | None) -> str:
     gate, compared = found.subject.gate, found.compared
     word = "rise" if found.subject.lower_is_better else "drop"
     start = (
         f"{gate.stat} {show(found.now, found.before)} against {show(found.before, found.now)} in the "
-        f"{found.rule.against or 'baseline'}, over {compared} shared case{'' if compared == 1 else 's'}: "
+        f"{found.rule.side}, over {compared} shared case{'' if compared == 1 else 's'}: "
         + _movement(found.worse, found.rule.max_drop, word)
     )
     alpha = found.level.most

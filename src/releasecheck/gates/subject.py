@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from releasecheck.model.gate import BUILTIN_METRICS, favours_failures
-from releasecheck.model.judge import has_pass_mark, value_range
+from releasecheck.model.judge import has_pass_mark, metric_range, value_range
 from releasecheck.stats import column
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from releasecheck.model.gate import Against, GateSpec
     from releasecheck.model.plan import Plan, PlannedJudge
+    from releasecheck.model.suite import Quarantined
     from releasecheck.model.table import CaseRow, Flags, ScoreTable
     from releasecheck.stats import Column
 
@@ -37,18 +39,25 @@ class Subject:
         Raises:
             ValueError: the metric is neither a judge of the plan nor built in; `plan` refuses that.
         """
-        judge = next((judge for judge in plan.judges if judge.id == gate.metric), None)
+        return cls.among(gate, plan.judges, plan.quarantine)
+
+    @classmethod
+    def among(
+        cls, gate: GateSpec, judges: Iterable[PlannedJudge], quarantine: Iterable[Quarantined]
+    ) -> Subject:
+        """The same before there is a plan."""
+        judge = next((judge for judge in judges if judge.id == gate.metric), None)
         if judge is None and gate.metric not in BUILTIN_METRICS:
             message = f"gate {gate.id}: {gate.metric} is neither a judge nor a built-in metric"
             raise ValueError(message)
-        aside = {one.case for one in plan.quarantine if one.judge in (None, gate.metric)}
+        aside = {one.case for one in quarantine if one.judge in (None, gate.metric)}
         return cls(gate, judge, frozenset(aside))
 
     @property
     def against(self) -> Against:
         """Which earlier run it compares with, where it compares with one."""
         rule = self.gate.no_regression
-        return "baseline" if rule is None or rule.against is None else rule.against
+        return "baseline" if rule is None else rule.side
 
     @property
     def noun(self) -> str:
@@ -66,6 +75,17 @@ class Subject:
     @property
     def _low_values_are_good(self) -> bool:
         return self.judge is None or self.judge.spec.better == "lower"
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The smallest and the largest value there can be; None where only the judge's author knows."""
+        return metric_range(self.gate.metric, None if self.judge is None else self.judge.spec)
+
+    @property
+    def span(self) -> float | None:
+        """The largest difference two values can have; None where there is no such bound."""
+        ends = self.ends
+        return None if ends is None or math.isinf(ends[1]) else ends[1] - ends[0]
 
     @property
     def pass_rule(self) -> str:

@@ -10,6 +10,8 @@ from releasecheck.model.base import Finite, Fraction01, Identifier, Texts, Writt
 
 BUILTIN_METRICS = ("latency_ms", "cost_usd", "tokens", "target_errors")
 """Metrics measured by the runner itself; judges may not take these ids."""
+PAIRED_STATS = ("mean", "pass_rate", "sum")
+"""Statistics that pairs of cases contribute to one by one; an order statistic belongs to no pair."""
 
 Stat: TypeAlias = Literal["mean", "pass_rate", "min", "max", "p50", "p90", "p95", "p99", "sum"]
 Decide: TypeAlias = Literal["point", "significant", "non-inferior"]
@@ -46,6 +48,11 @@ class NoRegression(Written):
     """The earlier run to compare with; None is the baseline, and the anchor too where the suite names one."""
     underpowered: Literal["warn", "refuse"] = "warn"
     """What to do where the suite is too small or too noisy to tell a drop of `max_drop` from none."""
+
+    @property
+    def side(self) -> Against:
+        """The earlier run it compares with; of a suite that names an anchor `planned_gates` makes two gates."""
+        return self.against or "baseline"
 
     @model_validator(mode="after")
     def _room_to_decide(self) -> NoRegression:

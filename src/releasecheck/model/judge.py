@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, model_validator
@@ -401,6 +402,13 @@ def value_range(spec: Judge) -> tuple[float, float] | None:
     if isinstance(spec, LangfuseJudge | PrecomputedJudge):
         return spec.scale
     return 0.0, 1.0
+
+
+def metric_range(metric: str, spec: Judge | None) -> tuple[float, float] | None:
+    """The same of any metric; a built-in one has no judge, and amounts (ms, USD, tokens) have no upper end."""
+    if spec is not None:
+        return value_range(spec)
+    return 0.0, 1.0 if metric == "target_errors" else math.inf
 
 
 def sentinel_ids(spec: JudgeBase) -> tuple[str, ...]:

@@ -91,7 +91,7 @@ def judged_anew_by(plan: Plan, side: Side, manifest: Mapping[str, Any]) -> tuple
     read = {
         gate.metric
         for gate in plan.gates
-        if gate.no_regression is not None and (gate.no_regression.against or "baseline") == side
+        if gate.no_regression is not None and gate.no_regression.side == side
     }
     then = {str(one["spec"]["id"]): one["digest"] for one in manifest["evaluators"]}
     return tuple(

@@ -105,8 +105,8 @@ def with_bridge_budgets(
     told = []
     for gate, result in zip(plan.gates, gates, strict=True):
         rule = gate.no_regression
-        side = "baseline" if rule is None else rule.against or "baseline"
-        if rule is None or result.outcome != "blocked_missing" or (side, gate.metric) not in left:
+        side = None if rule is None else rule.side
+        if result.outcome != "blocked_missing" or (side, gate.metric) not in left:
             told.append(result)
             continue
         why = f"budget_exceeded: {' and '.join(spent)} before every output of the {side} was judged anew"

@@ -9,7 +9,7 @@ import numpy as np
 
 from releasecheck.model.judge import value_passes, value_range
 from releasecheck.model.table import SCORED, TARGET_FAILED
-from releasecheck.stats import verdicts
+from releasecheck.stats import case_means, verdicts, zeros_and_ones
 
 if TYPE_CHECKING:
     from releasecheck.gates.subject import Subject
@@ -47,18 +47,12 @@ def plant(table: ScoreTable, subject: Subject, drop: float, bits: Bits) -> Score
         return f"what makes {gate.stat} worse by so much is not settled"
     if gate.stat == "sum":
         drop /= rows.size
-    if np.isin(cut.value[cut.scored], (0.0, 1.0)).all():
-        good = _case_means(cut)
+    if zeros_and_ones(cut, subject.ends):
+        good = case_means(cut)
         return _turned(
             table, subject, rows, 1 - good if subject.lower_is_better else good, drop, bits
         )
     return _shifted(table, subject, rows, cut, drop)
-
-
-def _case_means(col: Column) -> Floats:
-    scored = col.scored
-    means: Floats = np.where(scored, col.value, 0.0).sum(axis=1) / scored.sum(axis=1)
-    return means
 
 
 def _turned(

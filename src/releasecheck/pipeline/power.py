@@ -13,6 +13,7 @@ from releasecheck.errors import ConfigError
 from releasecheck.gates.power import gate_power, level_of
 from releasecheck.gates.subject import Subject
 from releasecheck.model.case import cluster_of
+from releasecheck.model.gate import PAIRED_STATS
 from releasecheck.model.suite import ANCHOR_SUFFIX, planned_gates
 from releasecheck.model.table import CaseRow
 from releasecheck.plan.lapsing import in_force
@@ -193,15 +194,13 @@ def sights(asked: Asked) -> tuple[Sight, ...]:
     found = []
     for gate in asked.gates:
         if gate.no_regression is not None:
-            judge = next((judge for judge in asked.judges if judge.id == gate.metric), None)
-            aside = {one.case for one in asked.quarantine if one.judge in (None, gate.metric)}
-            subject = Subject(gate, judge, frozenset(aside))
+            subject = Subject.among(gate, asked.judges, asked.quarantine)
             found.append(_sight(subject, gate.no_regression, asked))
     return tuple(found)
 
 
 def _sight(subject: Subject, rule: NoRegression, asked: Asked) -> Sight:
-    gate, against = subject.gate, rule.against or "baseline"
+    gate, against = subject.gate, rule.side
     baseline = asked.baselines.get(against)
     power, rows, hopeless = None, np.zeros(0, dtype=np.intp), False
     why = _unusable(subject, baseline, against, asked)
@@ -222,7 +221,7 @@ def _sight(subject: Subject, rule: NoRegression, asked: Asked) -> Sight:
             hopeless = True
             why = (
                 f"{gate.stat} is no mean of cases"
-                if gate.stat not in {"mean", "pass_rate", "sum"}
+                if gate.stat not in PAIRED_STATS
                 else f"{_cases(rows.size)} of the {against} can be compared, too few or too equal to tell noise by"
             )
     return Sight(

@@ -20,7 +20,7 @@ from releasecheck.pipeline.power import case_rows, plan_sights
 from releasecheck.pipeline.selftest_report import Planted, SelfTest, Tally, Tried
 from releasecheck.pipeline.selftest_ways import Bits, Runs, Trials, cases_way, stacked
 from releasecheck.plan import Circumstances, assign_shards, freeze, select
-from releasecheck.stats import clusters_of, count_of, match_cases
+from releasecheck.stats import clusters_of, count_of, match_cases, risk_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -176,10 +176,10 @@ class _Test:
     def tried(self, plan: Plan) -> Tried:
         """What came of it."""
         rule = self.gate.no_regression
-        usual = 1 - plan.confidence
+        usual = risk_of(plan.confidence)
         return Tried(
             gate=self.gate,
-            against=None if rule is None else rule.against or "baseline",
+            against=None if rule is None else rule.side,
             lower_is_better=self.subject.lower_is_better,
             tally=self.tally,
             promised=usual if rule is not None and rule.decide == "significant" else None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from releasecheck.scorecard.numbers import NOTHING, at_least, count, shown
 from releasecheck.scorecard.texts import shorten
-from releasecheck.stats import exact, plain, show
+from releasecheck.stats import plain, risk_of, show
 
 if TYPE_CHECKING:
     from releasecheck.model.scorecard import BaselineUsed, GateResult, Scorecard
@@ -106,7 +106,7 @@ def _or_flips(gate: GateResult) -> str:
 
 
 def _most(card: Scorecard) -> float:
-    return float(1 - exact(confidence(card)))
+    return risk_of(confidence(card))
 
 
 def _evidence(card: Scorecard, gate: GateResult) -> str:

@@ -12,13 +12,16 @@ from releasecheck.stats.columns import (
     Column,
     aggregate,
     aggregate_cases,
+    case_means,
     case_passes,
     column,
     judge_specs,
     rows_of,
     verdicts,
+    yes_or_no,
+    zeros_and_ones,
 )
-from releasecheck.stats.exact import exact, exact_sum, quantile_rank, to_float
+from releasecheck.stats.exact import exact, exact_sum, quantile_rank, risk_of, to_float
 from releasecheck.stats.intervals import (
     mean_interval,
     quantile_interval,
@@ -59,6 +62,7 @@ __all__ = [
     "YesNo",
     "aggregate",
     "aggregate_cases",
+    "case_means",
     "case_passes",
     "chosen",
     "clipped",
@@ -87,6 +91,7 @@ __all__ = [
     "quantile_ranks",
     "quote",
     "resolvable_drop",
+    "risk_of",
     "robust_error",
     "rows_of",
     "share_interval",
@@ -96,4 +101,6 @@ __all__ = [
     "to_float",
     "verdicts",
     "wilson",
+    "yes_or_no",
+    "zeros_and_ones",
 ]

@@ -14,7 +14,7 @@ import numpy as np
 
 from releasecheck.stats.binomial import at_most
 from releasecheck.stats.clusters import clipped, cluster_sums, effective_size, robust_error
-from releasecheck.stats.exact import exact
+from releasecheck.stats.exact import risk_of
 from releasecheck.stats.intervals import t_quantile
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def not_inferior(new_failures: float, new_passes: float, pairs: float, max_drop:
 def drop_bound_yes_no(new_failures: int, new_passes: int, pairs: int, confidence: float) -> float:
     """One-sided upper bound on the drop: the smallest that `not_inferior` excludes."""
     low, high = -1.0, 1.0
-    alpha = float(1 - exact(confidence))  # 0.05 where 0.95 is written
+    alpha = risk_of(confidence)
     for _ in range(_STEPS):
         middle = (low + high) / 2
         if not_inferior(new_failures, new_passes, pairs, middle) <= alpha:

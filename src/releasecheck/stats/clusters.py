@@ -41,11 +41,16 @@ def clusters_of(names: Sequence[str | None]) -> Indices | None:
 
 
 def chosen(clusters: Indices | None, rows: Indices) -> Indices | None:
-    """The clusters of some of the units; None where each of these is a cluster of its own."""
+    """The clusters of some of the units, numbered anew; None where each of these is a cluster of its own."""
     if clusters is None:
         return None
-    distinct, numbers = np.unique(clusters[rows], return_inverse=True)
-    return None if distinct.size == numbers.size else numbers.astype(np.intp)
+    distinct, first, numbers = np.unique(clusters[rows], return_index=True, return_inverse=True)
+    if distinct.size == numbers.size:
+        return None
+    place = np.empty(distinct.size, dtype=np.intp)
+    place[np.argsort(first)] = np.arange(distinct.size)  # in order of appearance, as `clusters_of`
+    found: Indices = place[numbers]
+    return found
 
 
 def clipped(values: Floats) -> Floats:

@@ -216,6 +216,42 @@ def _sum_of_case_means(col: Column) -> Fraction:
     return total
 
 
+def case_means(col: Column) -> Floats:
+    """Each measured case's mean over its scored trials, in order: floating point, for tests and intervals only.
+
+    Always finite: a sum may be beyond floats, the mean of floats never is.
+    """
+    rows = np.flatnonzero(col.has_value)
+    scored = col.scored[rows]
+    values, counts = np.where(scored, col.value[rows], 0.0), scored.sum(axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        means: Floats = values.sum(axis=1) / counts
+    huge = ~np.isfinite(means)
+    if huge.any():
+        means[huge] = (values[huge] / counts[huge, None]).sum(axis=1)
+        means = np.clip(means, -_LARGEST, _LARGEST)
+    return means
+
+
+_LARGEST: Final = float(np.finfo(np.float64).max)
+
+
+def zeros_and_ones(col: Column, ends: tuple[float, float] | None) -> bool:
+    """Whether every value is a yes or a no, and not an amount, or a grade, that happens to be 0 or 1.
+
+    Args:
+        col: The cases.
+        ends: The smallest and the largest value of the metric (see `metric_range`); None where they are not
+            known, and then the values are believed.
+    """
+    return ends in (None, (0.0, 1.0)) and bool(np.isin(col.value[col.scored], (0.0, 1.0)).all())
+
+
+def yes_or_no(col: Column, ends: tuple[float, float] | None) -> bool:
+    """The same, and all trials of a case agree: its mean is a verdict."""
+    return zeros_and_ones(col, ends) and bool(np.isin(case_means(col), (0.0, 1.0)).all())
+
+
 def _mean_at(col: Column, rank: int) -> Fraction:
     """The exact mean of the case that is `rank`-th in the order of case means, from 1."""
     rows = np.flatnonzero(col.has_value)

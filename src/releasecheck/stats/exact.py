@@ -32,6 +32,11 @@ def exact(number: float | Fraction) -> Fraction:
     return Fraction(decimal)
 
 
+def risk_of(confidence: float) -> float:
+    """One less the confidence, as it was written: 0.05 for 0.95, which floats alone do not give."""
+    return float(1 - exact(confidence))
+
+
 def exact_sum(values: Floats) -> Fraction:
     """The exact sum of the shortest decimals; 0 for no values.
 

@@ -20,6 +20,8 @@ def match_cases(cases: Sequence[CaseRow], earlier: Sequence[CaseRow]) -> Indices
     that content is there exactly once on either side: a renamed case. Two identical questions cannot
     be told apart and are not matched. An id with other content is never a match.
     """
+    if not earlier:
+        return np.full(len(cases), -1, dtype=np.intp)
     if len(cases) == len(earlier) and all(
         row.id == then.id and row.digest == then.digest
         for row, then in zip(cases, earlier, strict=True)

@@ -11,7 +11,7 @@ import numpy as np
 from releasecheck.stats.binomial import at_least
 from releasecheck.stats.bounds import unseen_share
 from releasecheck.stats.clusters import chosen, effective_size, robust_error
-from releasecheck.stats.columns import verdicts
+from releasecheck.stats.columns import case_means, verdicts
 
 if TYPE_CHECKING:
     from releasecheck.model.table import Floats, Indices
@@ -111,11 +111,7 @@ def _verdicts(values: Floats, clusters: Indices | None, flips: float) -> YesNo |
 def _from_values(
     col: Column, clusters: Indices | None, span: float | None, *, repeated: bool
 ) -> Spread | None:
-    values = col.value
-    if not repeated:
-        scored = col.scored
-        with np.errstate(over="ignore", invalid="ignore"):
-            values = (np.where(scored, values, 0.0).sum(axis=1) / scored.sum(axis=1))[:, None]
+    values = col.value if repeated else case_means(col)[:, None]
     means = values.mean(axis=1)
     found = robust_error(means, clusters)
     if found is None:
