@@ -12,6 +12,7 @@ from releasecheck.model.suite import BaselineRule
 from tests.unit.tables import baseline_of, plan_for, quarantined, score_table
 
 if TYPE_CHECKING:
+    from releasecheck.model.plan import Mode
     from releasecheck.model.scorecard import GateResult, Outcome
     from releasecheck.model.suite import Quarantined
     from releasecheck.model.table import Baseline, ScoreTable
@@ -139,8 +140,32 @@ def test_decide__the_baseline_may_lack_what_is_in_quarantine() -> None:
 def test_decide__a_renamed_case_is_followed_into_quarantine() -> None:
     table = score_table({"exact": [1, 1, 0]}, ids=["a", "b", "new"], contents={"new": "c"})
     then = baseline_of(score_table({"exact": [1, 1, "missing"]}, ids=["a", "b", "c"]))
-    assert one(NO_WORSE, table, quarantined("new"), baseline=then).outcome == "pass"
+    rule = BaselineRule(min_overlap=0.6)
+    result = one(NO_WORSE, table, quarantined("new"), baseline=then, rule=rule)
+    assert (result.outcome, result.compared) == ("pass", 2)
     assert one(NO_WORSE, table, quarantined("c"), baseline=then).outcome == "blocked_missing"
+
+
+@pytest.mark.parametrize("mode", ["full", "preview"])
+def test_decide__no_case_is_hidden_by_a_name_in_quarantine(mode: Mode) -> None:
+    """X-24: whoever names the cases gives those that fail now the names of quarantined ones: as good as removed."""
+    ids = [f"c{at}" for at in range(20)]
+    names = [f"c{at}" for at in (10, 11, 12)]
+    swapped = {f"c{at}": f"c{(at + 10) % 20}" for at in (0, 1, 2, 10, 11, 12)}
+    cells = [0 if name in names else 1 for name in ids]
+    table = score_table({"exact": cells}, ids=ids, contents=swapped)
+    then = baseline_of(score_table({"exact": [1] * 20}, ids=ids))
+    plan = plan_for(
+        table, NO_WORSE, baseline_rule=BaselineRule(min_overlap=0.9), mode=mode,
+        quarantine=tuple(map(quarantined, names)),
+    )  # fmt: skip
+    (result,) = decide(table, plan, then)
+    assert (result.outcome, result.delta) == ("not_comparable", None)
+    assert "only 17 of the" in result.reason
+    assert "3 cases have names in quarantine and had another in the baseline" in result.reason
+    # Without the change of names they are what the gate does not look at.
+    honest = score_table({"exact": cells}, ids=ids)
+    assert decide(honest, plan, then)[0].outcome == "pass"
 
 
 def test_decide__an_old_name_in_quarantine_hides_no_other_case() -> None:

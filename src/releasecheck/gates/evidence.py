@@ -13,11 +13,13 @@ from releasecheck.model.table import FAILED, MISSING, PENDING
 from releasecheck.stats import UNREPORTED, count_of, exact, names, plain, quote, show, verdicts
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from releasecheck.gates.subject import Subject
     from releasecheck.model.gate import Against
     from releasecheck.model.plan import Plan
     from releasecheck.model.scorecard import Outcome
-    from releasecheck.model.table import Baseline, Flags, Indices, ScoreTable
+    from releasecheck.model.table import Baseline, CaseRow, Flags, Indices, ScoreTable
     from releasecheck.stats import Column
 
 
@@ -176,7 +178,9 @@ def shared(
     # All that is asked for has its score by now. What is in quarantine counts as one case with it or without:
     # a score that is taken away must not leave less to overlap with.
     scored = own & (whole.has_value | (whole.expected.any(axis=1) & ~asked))
-    return _overlapping(subject, candidate, table, plan, whole, scored, matched)
+    return _overlapping(
+        subject, candidate, table, plan, baseline.table.cases, whole, scored, matched
+    )
 
 
 def anew_words(baseline: Baseline, metric: str) -> str:
@@ -206,6 +210,7 @@ def _overlapping(
     candidate: Measured,
     table: ScoreTable,
     plan: Plan,
+    earlier: Sequence[CaseRow],
     baseline: Column,
     baseline_scored: Flags,
     matched: Indices,
@@ -220,18 +225,21 @@ def _overlapping(
         table.cases[row].id for row in candidate.rows[scored_before & ~scored_now].tolist()
     )
     compared = int(both.sum())
-    # A case in quarantine could be compared and is not: that is said elsewhere, and is no lack of overlap.
-    could = int(baseline_scored[_known(matched[candidate.aside])].sum())
+    # A case in quarantine could be compared and is not: that is said elsewhere, and is no lack of overlap. But for
+    # one that was given such a name since: whoever names cases could hide any of them, and may as well remove it.
+    aside, named = _set_aside(subject, candidate, earlier, matched)
+    could = int(baseline_scored[aside & ~named].sum())
     # A partial plan never means to hold all of the baseline's cases.
     if plan.mode == "full":
         base, whose = int(baseline_scored.sum()), f"the {side}'s {{}} scored cases"
     else:
-        base, whose = int((scored_now | scored_before).sum()) + could, "the {} planned cases"
+        quarantined = int(baseline_scored[aside].sum())
+        base, whose = int((scored_now | scored_before).sum()) + quarantined, "the {} planned cases"
     least = plan.baseline_rule.min_overlap
     if compared + could < exact(least) * base:
         reason = (
             f"only {compared + could} of {whose.format(base)} can be compared, at least "
-            f"{plain(least)} of them must be{lost_note(lost)}"
+            f"{plain(least)} of them must be{lost_note(lost)}{_named_note(int(named.sum()), side)}"
         )
         return Refusal("not_comparable", reason)
     if compared == 0:
@@ -251,6 +259,26 @@ def _overlapping(
     if undecided is not None:
         return Refusal("blocked_missing", f"its {side} is incomplete: {undecided}")
     return pair
+
+
+def _set_aside(
+    subject: Subject,
+    candidate: Measured,
+    earlier: Sequence[CaseRow],
+    matched: Indices,
+) -> tuple[Flags, Flags]:
+    """Over the earlier run's cases: those in quarantine now, and which of them had names there that are not."""
+    aside = np.zeros(len(earlier), dtype=np.bool_)
+    aside[_known(matched[candidate.aside])] = True
+    return aside, aside & ~subject.quarantined(earlier)
+
+
+def _named_note(cases: int, side: Against) -> str:
+    """What to add to a sentence about a comparison from which cases were taken by renaming them."""
+    if cases == 0:
+        return ""
+    have = "case has a name" if cases == 1 else "cases have names"
+    return f"; {cases} {have} in quarantine and had another in the {side}"
 
 
 def lost_note(lost: tuple[str, ...]) -> str:
