@@ -413,6 +413,44 @@ def test_verify__every_revision_is_recomputed(
     assert named in done.out + done.err
 
 
+KEPT: dict[str, tuple[tuple[str, ...], dict[str, Any], str]] = {
+    "another value": (("--missing",), {"value": 1.0}, "which has not measured that"),
+    "of no revision": (
+        ("--missing",),
+        {"carried_from_revision": 2},
+        "was kept from revision 2, expected from revision 1",
+    ),
+    "late without a late one": (
+        ("--missing",),
+        {"notes": ["taken_late"]},
+        "which has not measured that",
+    ),
+    "nothing is kept": ((), {"carried_from_revision": 1}, "this revision keeps nothing"),
+}
+
+
+@pytest.mark.parametrize("forgery", KEPT)
+def test_verify__what_a_revision_kept_was_measured_before(
+    forgery: str, tmp_path: Path, program: Program, answers: Answers
+) -> None:
+    """X-16, G-20: a kept score stands for one on record, whatever was decided on it."""
+    more, change, named = KEPT[forgery]
+    suite = one_wrong(tmp_path / "suite", program, answers)
+    done = program("rescore", "out", "--config", CONFIG, *more, cwd=suite.folder)
+    assert done.code == 0, done
+
+    def forge(row: dict[str, Any]) -> None:
+        if row.get("case") == "c1" and row["record"] == "score":
+            row |= change
+
+    rewrite_ledger(suite.out / "results" / "rescore-2.attempt-1.jsonl", forge)
+    # The program itself decides on it, so that everything else follows from it.
+    (suite.out / "manifest.json").unlink()
+    assert program("resume", "out", cwd=suite.folder).code == 0
+    done = program("verify", "out", cwd=suite.folder)
+    assert (done.code, named in done.out, done.out.count("differs:")) == (4, True, 1), done
+
+
 def test_verify__an_edit_of_an_earlier_decision_is_seen_by_its_digest(
     revised: Path, tmp_path: Path, program: Program
 ) -> None:

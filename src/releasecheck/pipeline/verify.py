@@ -30,6 +30,7 @@ from releasecheck.pipeline.folders import (
     ledger_files,
     open_bundle,
 )
+from releasecheck.pipeline.founding import unfounded
 from releasecheck.pipeline.remaining import merge_files
 from releasecheck.pipeline.rows import result_rows
 from releasecheck.pipeline.tickets import external_refs
@@ -145,8 +146,12 @@ def _earlier(bundle: Bundle, folder: PlanFolder, paths: Sequence[Path]) -> Itera
     """What of the decisions that later revisions took the place of does not follow from their records."""
     present = bundle_digests(bundle) if folder.earlier else {}
     for past in folder.past():
-        for line in _check_past(bundle, past, merge_files(past, paths), present):
+        recorded = merge_files(past, paths)
+        for line in _check_past(bundle, past, recorded, present):
             yield f"revision {past.plan.revision}: {line}"
+        after = folder.plans[past.plan.revision]
+        for line in unfounded(past.plan, after, recorded, paths):
+            yield f"revision {after.revision}: {line}"
 
 
 def _check_past(
