@@ -5,10 +5,11 @@ is asked before the rule, in one fixed order, and the first "no" decides.
 """
 
 from releasecheck.gates.changes import case_changes, flips, incomplete
-from releasecheck.gates.outcomes import decide, overridden, verdict
+from releasecheck.gates.outcomes import NEUTRAL, decide, overridden, verdict
 from releasecheck.gates.sentinels import sentinel_results, unproven
 
 __all__ = [
+    "NEUTRAL",
     "case_changes",
     "decide",
     "flips",

@@ -35,7 +35,6 @@ from releasecheck.model.table import (
     ANSWERED,
     FAILED,
     NOT_APPLICABLE,
-    PENDING,
     SCORED,
     TARGET_FAILED,
 )
@@ -237,10 +236,10 @@ class _State:
         cls, subject: Subject, table: ScoreTable, plan: Plan, beyond_when: dict[str, Flags]
     ) -> _State:
         best = _best(subject)
-        kept = np.ones(table.target.shape, dtype=np.bool_)
+        kept: Flags = np.ones(table.target.shape, dtype=np.bool_)
         if plan.store_outputs != "full":
             # An answer that was not kept is asked again, and then judged anew by every judge.
-            kept = ~(table.mendable & (table.state != PENDING)).any(axis=2)
+            kept = np.logical_not(table.undone.any(axis=2))
         if subject.judge is None:
             known = _measured_call(subject, table) & kept
             nothing = np.zeros_like(known)

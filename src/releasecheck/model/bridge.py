@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+from releasecheck.model.table import PENDING
 
 if TYPE_CHECKING:
+    from releasecheck.model.gate import Against
     from releasecheck.model.table import Codes, Flags, Floats, Indices
 
-Side: TypeAlias = Literal["baseline", "anchor"]
+Side: TypeAlias = "Against"
 SIDES: Final[tuple[Side, ...]] = ("baseline", "anchor")
 NOT_STORED: Final = ""
 """In place of a digest, where there is no output to be judged."""
@@ -115,6 +120,11 @@ class Bridged:
     """Scores that count and were taken after their deadline, since settling had been interrupted."""
     conflicts: tuple[str, ...]
     """`judge of case`, where a later measurement contradicts the one that counts."""
+
+    @property
+    def undone(self) -> Flags:
+        """[E, U, K]: another attempt has something to do, beyond waiting for a judge."""
+        return self.mendable & np.not_equal(self.state, PENDING)
 
     @property
     def owed(self) -> int:

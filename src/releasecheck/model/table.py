@@ -103,6 +103,15 @@ class ScoreTable:
         """C x T x J."""
         return int(self.state.size)
 
+    def count(self, state: int) -> int:
+        """Pairs in one state, a code of `STATES`."""
+        return int(np.count_nonzero(self.state == state))
+
+    @property
+    def undone(self) -> Flags:
+        """[C, T, J]: another attempt has something to do, beyond waiting for a judge."""
+        return self.mendable & np.not_equal(self.state, PENDING)
+
 
 @dataclass(frozen=True, slots=True)
 class Baseline:

@@ -8,7 +8,7 @@ then have the same judge. What is to be judged follows from the plan and the fil
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -179,7 +179,7 @@ class _Lines:
         return found
 
 
-def _opened(path: Path) -> Any:  # noqa: ANN401 - a binary file
+def _opened(path: Path) -> BinaryIO:
     try:
         return path.open("rb")
     except OSError as error:
@@ -194,8 +194,7 @@ def count_to_rejudge(recorded: Recorded, own: Indices, asked: JudgesAsked) -> in
     found = 0
     for seen in recorded.merged.table.bridged:
         there = seen.partner[own]
-        todo = seen.mendable & np.not_equal(seen.state, PENDING)
-        found += int(np.count_nonzero(todo[there[there >= 0]].any(axis=2)))
+        found += int(np.count_nonzero(seen.undone[there[there >= 0]].any(axis=2)))
     return found
 
 
@@ -214,9 +213,8 @@ def scores_open(recorded: Recorded, own: Indices) -> ScoresOpen:
     for seen in recorded.merged.table.bridged:
         there = seen.partner[own]
         there = there[there >= 0]
-        waiting = seen.state[there] == PENDING
-        pending += int(np.count_nonzero(waiting))
-        undone += int(np.count_nonzero(seen.mendable[there] & ~waiting))
+        pending += int(np.count_nonzero(seen.state[there] == PENDING))
+        undone += int(np.count_nonzero(seen.undone[there]))
     return ScoresOpen(undone, pending)
 
 
@@ -243,6 +241,7 @@ def to_rejudge(
         return
     files = folder.bridge
     given = 0
+    undone = {seen.side: seen.undone for seen in sides}
     opened = {side: _opened(path) for side, path in files.paths.items()}
     try:
         for position, case in enumerate(cases):
@@ -250,7 +249,7 @@ def to_rejudge(
                 there = int(seen.partner[case.index])
                 if there < 0:
                     continue
-                todo = seen.mendable[there] & np.not_equal(seen.state[there], PENDING)
+                todo = undone[seen.side][there]
                 for trial in np.flatnonzero(todo.any(axis=1)).tolist():
                     if at_most is not None and given >= at_most:
                         return
@@ -266,7 +265,7 @@ def to_rejudge(
 
 
 def _stored(
-    files: BridgeFiles, opened: Mapping[Side, Any], side: Side, case: int, trial: int
+    files: BridgeFiles, opened: Mapping[Side, BinaryIO], side: Side, case: int, trial: int
 ) -> Stored:
     """An output of an earlier run, checked against the digest that it had when the plan was opened."""
     earlier = files.bridge.side(side)

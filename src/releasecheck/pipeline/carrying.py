@@ -54,7 +54,7 @@ class Carried:
 
     @property
     def redone(self) -> int:
-        """Whether there is anything to do."""
+        """What there is to do: answers and scores."""
         return self.to_ask + self.to_judge
 
 

@@ -28,7 +28,7 @@ from releasecheck.model.table import (
     SentinelSeen,
 )
 from releasecheck.pipeline.baselines import open_compared
-from releasecheck.pipeline.judged_anew import bridge_mendable, bridged_to
+from releasecheck.pipeline.bridge_outcome import bridge_mendable, bridged_to
 from releasecheck.ports import LedgerWriter
 from releasecheck.scorecard.numbers import count
 
@@ -50,7 +50,7 @@ LOOKS: Final = 25
 
 def unasked(table: ScoreTable) -> int:
     """(case, trial)s with something left to do that is not waiting for a judge."""
-    todo = (table.mendable & (table.state != PENDING)).any(axis=2)
+    todo = table.undone.any(axis=2)
     return int(np.count_nonzero(todo | (table.target == NO_OUTPUT)))
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from releasecheck.gates import NEUTRAL
+from releasecheck.pipeline.bridge_outcome import bridge_notices
 from releasecheck.pipeline.folders import REVISIONS
+from releasecheck.pipeline.models import mixtures
 from releasecheck.scorecard.exceptions import quarantine_notice, waived_words, waiver_notice
 from releasecheck.scorecard.numbers import count
 from releasecheck.scorecard.policy import dataset_words, setting_words
@@ -20,6 +23,54 @@ if TYPE_CHECKING:
 
 SHOWN: Final = 3
 """Changes that a sentence names; the others stand below it, and are counted here."""
+
+
+def notices(plan: Plan, merged: Merged, changed: Sequence[str]) -> tuple[str, ...]:
+    """Everything of a run that is not of its gates; `changed` is what of the target's code did not stay the same."""
+    found = [*lineage_notices(plan, merged)]
+    if changed:
+        found.append(
+            f"the target's code changed while the run was under way ({', '.join(changed)}): its answers are "
+            "of several versions; never promoted - start a new run"
+        )
+    found += mixtures(merged)
+    if merged.resumed:
+        found.append(
+            f"{count(merged.resumed, 'score')} came after the deadline and count, "
+            "since the waiting had been interrupted (resumed_after_deadline)"
+        )
+    if merged.late:
+        found.append(
+            f"{count(len(merged.late), 'score')} came too late: kept in the ledger, never counted"
+        )
+    if plan.mode != "full":
+        found.append(
+            f"partial: {plan.mode} ({plan.selection.asked}), {plan.cases} of {plan.selection.of} cases; "
+            "never promoted, no badge"
+        )
+    if plan.selection.note:
+        found.append(plan.selection.note)
+    found += policy_notices(plan)
+    found += exception_notices(plan)
+    found += plan.lapsed
+    found += bridge_notices(merged.table)
+    if plan.git is not None and plan.git.dirty:
+        found.append("the working tree had uncommitted changes when the plan was made")
+    if merged.conflicts:
+        found.append(_conflicts(merged))
+    if merged.outputs_lost:
+        found.append(f"{merged.outputs_lost} outputs were not stored and were asked again")
+    return tuple(found)
+
+
+def _conflicts(merged: Merged) -> str:
+    """`1 measurement contradicts an earlier one ('exact of c3'); the first counts`."""
+    number = len(merged.conflicts)
+    what = "measurement contradicts an earlier one"
+    if number > 1:
+        what = "measurements contradict earlier ones"
+    found = names([f"{conflict.judge} of {conflict.case}" for conflict in merged.conflicts])
+    return f"{number} {what} ({found}); the first counts"
 
 
 def policy_notices(plan: Plan) -> tuple[str, ...]:
@@ -57,11 +108,7 @@ def exception_notices(plan: Plan) -> Iterator[str]:
 def waiver_lines(plan: Plan, gates: Sequence[GateResult]) -> Iterator[str]:
     """What each waiver did for a gate that blocked; one that was not needed is a notice alone."""
     waived = {gate.id for gate in gates if gate.waived}
-    others = [
-        gate.id
-        for gate in gates
-        if gate.outcome not in ("pass", "bootstrap", "not_selected") and gate.id not in waived
-    ]
+    others = [gate.id for gate in gates if gate.outcome not in NEUTRAL and gate.id not in waived]
     for waiver in plan.waivers:
         if waiver.gate not in waived:
             continue

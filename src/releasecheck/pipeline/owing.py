@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
+from releasecheck.model.scorecard import Waiting
 from releasecheck.model.table import PENDING
 from releasecheck.pipeline.lines import Lines
-from releasecheck.settle import Earlier, Owed, Pair, Shown, moment_of
+from releasecheck.pipeline.ruling import rule_of
+from releasecheck.settle import Earlier, Owed, Pair, Shown, moment_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from releasecheck.merge import Merged
+    from releasecheck.model.plan import Plan
     from releasecheck.pipeline.remaining import Recorded
     from releasecheck.settle import Owing
 
@@ -64,3 +68,35 @@ def owed_by(recorded: Recorded) -> Iterator[Owed]:
 def deadlines_fixed(merged: Merged) -> dict[tuple[str, str], float]:
     """When each ticket's time is over, by (judge, ticket); of those that `finish` has seen."""
     return {(one.judge, one.ticket): moment_of(one.deadline) for one in merged.deadlines}
+
+
+def waiting_for(plan: Plan, merged: Merged, now: str) -> tuple[Waiting, ...]:
+    """Every judge that owes scores, until when, and when to ask it again."""
+    table = merged.table
+    fixed = deadlines_fixed(merged)
+    tickets: dict[str, set[str]] = {}
+    for (_, _, at), ticket in merged.tickets.items():
+        tickets.setdefault(table.judges[at], set()).add(ticket)
+    pending = Counter(table.judges[at] for _, _, at in merged.tickets)
+    for one in table.sentinels:
+        if one.state == PENDING and one.ticket is not None:
+            tickets.setdefault(one.judge, set()).add(one.ticket)
+            pending[one.judge] += 1
+    for open_ in (each for seen in table.bridged for each in seen.open):
+        tickets.setdefault(open_.judge, set()).add(open_.ticket)
+        pending[open_.judge] += 1
+    found = []
+    for judge in plan.judges:
+        if judge.id not in tickets:
+            continue
+        ends = [fixed[judge.id, each] for each in tickets[judge.id] if (judge.id, each) in fixed]
+        again = moment_of(now) + rule_of(plan, judge).interval_s
+        found.append(
+            Waiting(
+                judge=judge.id,
+                pending=pending[judge.id],
+                deadline=text_of(max(ends)) if ends else None,
+                not_before=text_of(min(again, *ends) if ends else again),
+            )
+        )
+    return tuple(found)

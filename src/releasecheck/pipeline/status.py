@@ -9,11 +9,12 @@ import numpy as np
 
 from releasecheck.gates import incomplete, unproven
 from releasecheck.model.table import FAILED, PENDING
-from releasecheck.pipeline.decide import finality, waiting_for
+from releasecheck.pipeline.bridge_outcome import bridge_missing
+from releasecheck.pipeline.decide import finality
 from releasecheck.pipeline.early import decided_in
 from releasecheck.pipeline.finish import is_expired
 from releasecheck.pipeline.folders import decided_revision, ledger_files, open_bundle
-from releasecheck.pipeline.judged_anew import bridge_missing
+from releasecheck.pipeline.owing import waiting_for
 from releasecheck.pipeline.remaining import merge_files
 
 if TYPE_CHECKING:

@@ -26,9 +26,9 @@ from releasecheck.pipeline.folders import Bundle, ledger_files, open_bundle, ope
 from releasecheck.pipeline.freezing import make_plan
 from releasecheck.pipeline.holding import locked, shard_locked
 from releasecheck.pipeline.preflight import check_approval, preflight
-from releasecheck.pipeline.rejudging import judge_outputs
 from releasecheck.pipeline.remaining import asked_for, merge_files, open_trials
 from releasecheck.pipeline.replacing import NEW_PLAN, REPLACING, check_replaceable, make_room
+from releasecheck.pipeline.rescoring import judge_outputs
 from releasecheck.pipeline.roots import find_roots
 from releasecheck.pipeline.tools import limits_of, open_tools
 

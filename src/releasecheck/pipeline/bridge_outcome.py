@@ -1,9 +1,9 @@
-"""What a decision says of stored outputs of earlier runs that this run's judges score."""
+"""What became of a bridge: earlier runs as the judges of now see them, what is still open, and what to say of it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,12 +14,11 @@ from releasecheck.scorecard.numbers import count
 from releasecheck.stats import names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from releasecheck.merge import Merged
     from releasecheck.model.bridge import Bridged, Side
     from releasecheck.model.plan import Plan
-    from releasecheck.model.scorecard import BaselineUsed, GateResult
+    from releasecheck.model.scorecard import BaselineUsed
     from releasecheck.model.table import Baseline, Compared, Floats, ScoreTable
 
 
@@ -67,9 +66,7 @@ def bridge_missing(table: ScoreTable) -> Iterator[str]:
     """What is still to be judged of earlier runs, and what never can be."""
     for seen in table.bridged:
         for at, judge in enumerate(seen.judges):
-            left = int(
-                np.count_nonzero(seen.mendable[:, :, at] & (seen.state[:, :, at] != PENDING))
-            )
+            left = int(np.count_nonzero(seen.undone[:, :, at]))
             if left:
                 yield f"{count(left, 'output')} of the {seen.side} still to be judged anew by {judge}"
         gone = int(np.count_nonzero(seen.unstored))
@@ -83,35 +80,6 @@ def why_given_up(table: ScoreTable) -> Iterator[str]:
         for (judge, reason), number in seen.given_up.items():
             said = GIVEN_UP.get(reason, "did not come")
             yield f"{judge}: {count(number, 'score')} of the {seen.side}'s outputs {said} ({reason})"
-
-
-_SPENT: Final = {"cost_budget": "the cost budget was spent", "time_budget": "the time budget ended"}
-
-
-def with_bridge_budgets(
-    gates: Sequence[GateResult], plan: Plan, merged: Merged
-) -> tuple[GateResult, ...]:
-    """Gate results; those that refuse since no budget was left to judge the earlier run anew say so (X-21)."""
-    stopped = {seen.stopped for seen in merged.files}
-    spent = [words for reason, words in _SPENT.items() if reason in stopped]
-    left = {
-        (seen.side, judge)
-        for seen in merged.table.bridged
-        for at, judge in enumerate(seen.judges)
-        if np.any(seen.mendable[:, :, at] & (seen.state[:, :, at] != PENDING))
-    }
-    if not spent or not left:
-        return tuple(gates)
-    told = []
-    for gate, result in zip(plan.gates, gates, strict=True):
-        rule = gate.no_regression
-        side = None if rule is None else rule.side
-        if result.outcome != "blocked_missing" or (side, gate.metric) not in left:
-            told.append(result)
-            continue
-        why = f"budget_exceeded: {' and '.join(spent)} before every output of the {side} was judged anew"
-        told.append(result.model_copy(update={"reason": f"{result.reason}; {why}"}))
-    return tuple(told)
 
 
 def bridge_notices(table: ScoreTable) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Judge the outputs that a run recorded under a later revision: the target is never called (G-13, G-20)."""
+"""Judge a run's own stored outputs under a later revision, for `rescore`: the target is never called (G-13, G-20)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from releasecheck.model.record import (
     read_record,
 )
 from releasecheck.model.score import Missing, NotApplicable, Scored
-from releasecheck.model.table import ANSWERED, NOT_APPLICABLE, PENDING, SCORED
+from releasecheck.model.table import ANSWERED, NOT_APPLICABLE, SCORED
 from releasecheck.pipeline.bridging import count_to_rejudge, to_rejudge
 from releasecheck.pipeline.execute import cost_so_far, unshown
 from releasecheck.pipeline.finish_file import FinishFile
@@ -129,7 +129,7 @@ def _needed(recorded: Recorded, todo: Flags) -> set[str]:
     wanted = (table.mendable & todo[..., None]).any(axis=(0, 1))
     found = {table.judges[judge] for judge in np.flatnonzero(wanted).tolist()}
     for seen in table.bridged:
-        open_ = (seen.mendable & (seen.state != PENDING)).any(axis=(0, 1))
+        open_ = seen.undone.any(axis=(0, 1))
         found |= {seen.judges[judge] for judge in np.flatnonzero(open_).tolist()}
     return found
 
