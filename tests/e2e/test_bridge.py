@@ -159,6 +159,7 @@ def test_changed_judge__is_not_comparable_unless_it_is_asked_for(
     assert bridges(suite.out) == []
 
 
+@pytest.mark.soak
 def test_new_judge__reads_the_outputs_that_are_there(
     tmp_path: Path, program: Program, answers: Answers
 ) -> None:
@@ -176,6 +177,7 @@ def test_new_judge__reads_the_outputs_that_are_there(
     verified(suite, program)
 
 
+@pytest.mark.soak
 def test_renamed_and_changed_cases__count_as_everywhere(
     tmp_path: Path, program: Program, answers: Answers
 ) -> None:
@@ -267,6 +269,7 @@ def test_outputs_that_were_not_stored__are_named(
     verified(suite, program)
 
 
+@pytest.mark.soak
 def test_shards__judge_what_belongs_to_their_cases(
     tmp_path: Path, program: Program, answers: Answers
 ) -> None:
@@ -300,6 +303,7 @@ def test_shards__judge_what_belongs_to_their_cases(
     verified(suite, program)
 
 
+@pytest.mark.soak
 def test_repair__mends_what_is_missing(tmp_path: Path, program: Program, answers: Answers) -> None:
     suite = suite_of(tmp_path, answers, shards=2)
     promoted(suite, program)
@@ -377,6 +381,7 @@ def deferring(folder: Path, answers: Answers, judge: JudgeServer, cases: int = 4
     return suite.write(judges=[one])
 
 
+@pytest.mark.soak
 def test_deferred__tickets_are_waited_for_like_any(
     tmp_path: Path, program: Program, answers: Answers, judge: JudgeServer
 ) -> None:
@@ -417,6 +422,7 @@ def test_deferred__no_wait_says_what_is_owed_and_resume_takes_it(
     verified(suite, program)
 
 
+@pytest.mark.soak
 def test_deferred__what_does_not_come_is_missing_and_refuses(
     tmp_path: Path, program: Program, answers: Answers, judge: JudgeServer
 ) -> None:
@@ -485,6 +491,7 @@ def test_deferred__a_retry_asks_both_holders_of_one_ticket_again(
     assert {one["ticket"] for one in bridges(tmp_path / "again")} & {"T"} == set()
 
 
+@pytest.mark.soak
 def test_failed_judge__is_asked_again_by_a_rerun(
     tmp_path: Path, program: Program, answers: Answers, judge: JudgeServer
 ) -> None:
@@ -508,6 +515,7 @@ def test_failed_judge__is_asked_again_by_a_rerun(
     verified(suite, program)
 
 
+@pytest.mark.soak
 def test_spent_budget__leaves_the_baseline_incomplete(
     tmp_path: Path, program: Program, answers: Answers
 ) -> None:

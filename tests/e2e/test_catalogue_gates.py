@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 NO_WORSE = {"id": "no-worse", "metric": "exact", "no_regression": {"max_drop": 0.02}}
 
 
+@pytest.mark.soak
 def test_b73__no_later_step_makes_it_green(tmp_path: Path) -> None:
     """B73: what did not load has no results to be considered, whoever is asked afterwards."""
     suite = python_suite(tmp_path, 2)
@@ -148,6 +149,7 @@ def test_b76__groups_by_tag(tmp_path: Path, answers: Answers) -> None:
         assert code == 0 or tag in done.err
 
 
+@pytest.mark.soak
 def test_b77__the_verdict_is_in_a_file_too(tmp_path: Path, answers: Answers) -> None:
     """B77: behind `| tee` the exit code is lost; the scorecard, and `resume` on it, still say 1."""
     suite = http_suite(tmp_path, answers, 2)
@@ -310,6 +312,7 @@ def test_b85__the_group_that_collapsed_is_named(tmp_path: Path, answers: Answers
     assert ids[14] in (suite.out / "summary.md").read_text("utf-8")
 
 
+@pytest.mark.soak
 def test_b91__nobody_answers_for_somebody_else(tmp_path: Path, answers: Answers) -> None:
     """B91: six askings that differ in what can change the answer are six calls, and again six the next time."""
     by_model: dict[str, str] = {"a": "from a", "b": "from b"}
@@ -438,6 +441,7 @@ def test_timeouts__thirty_percent_make_latency_and_cost_gates_refuse(
     assert (p95["n_scored"], p95["n_expected"]) == (7, 10)
 
 
+@pytest.mark.soak
 def test_timeouts__against_a_baseline_too(tmp_path: Path, answers: Answers) -> None:
     """A run in which the slow ones were cut off is not faster than one that waited for them."""
     faster = {"id": "faster", "metric": "latency_ms", "no_regression": {"max_drop": 60_000}}

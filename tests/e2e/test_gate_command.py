@@ -179,6 +179,7 @@ def test_self_test__tells_people_and_programs(promoted: Suite, program: Program)
     assert program(*asked, "--json", cwd=promoted.folder).json() == found
 
 
+@pytest.mark.soak
 def test_self_test__of_trials_sets_them_against_each_other(
     tmp_path: Path, program: Program
 ) -> None:

@@ -234,6 +234,7 @@ def test_rescore__waits_for_judges_that_answer_later(
     verified(program, suite.out)
 
 
+@pytest.mark.soak
 def test_rescore__purged(tmp_path: Path, program: Program, answers: Answers) -> None:
     """G-20, G-24: words go from every revision; what cannot be judged is missing, and says why."""
     folder = tmp_path / "suite"
@@ -537,6 +538,7 @@ def test_rescore__killed_at_every_moment(
             killed_and_again(program, suite, config, point, resume=at % 2 == 1)
 
 
+@pytest.mark.soak
 def test_rescore__a_judge_in_a_file_that_was_mended(tmp_path: Path, program: Program) -> None:
     """G-18, G-20: the file as it is when the revision begins, and no other one when it is carried on."""
     rule = "def judge(ask):\n    return ask['output'] == {}\n"
@@ -601,6 +603,7 @@ def test_rescore_and_retry__sentinels_are_shown_or_carried(
     assert ("retry of" in notices, "revision 3" in notices) == (True, True)
 
 
+@pytest.mark.soak
 def test_rescore__a_changed_judge_over_the_outputs_of_the_baseline(
     tmp_path: Path, program: Program, answers: Answers
 ) -> None:

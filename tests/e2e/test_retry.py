@@ -242,6 +242,7 @@ def test_retry__is_refused_when_target_or_judge_drifted(tmp_path: Path, program:
     assert noted(suite) == {"c0#t0": 1, "c1#t0": 2, "c2#t0": 1}
 
 
+@pytest.mark.soak
 def test_retry__trials_and_tickets_that_ran_out(
     tmp_path: Path, program: Program, answers: Answers
 ) -> None:
@@ -287,6 +288,7 @@ def test_retry__of_answers_that_were_not_kept(
     verified(program, out)
 
 
+@pytest.mark.soak
 def test_retry__of_a_purged_run_whose_judge_never_scored(
     tmp_path: Path, program: Program, answers: Answers
 ) -> None:
