@@ -227,6 +227,29 @@ def test_decide__a_sum_is_as_many_times_its_mean() -> None:
                 assert of_mean is None or math.isclose(of_sum, 20 * of_mean, rel_tol=1e-9)
 
 
+def test_decide__without_sight_decides_the_same() -> None:
+    """X-12: the self-test asks for outcomes alone, and what a gate could have seen is no part of one."""
+    now, before = [0.0] * 6 + [1.0] * 14, [1.0] * 20
+    for how in get_args(Decide):
+        for gate in (
+            gate_of(how, 0.1),
+            gate_of(how, 0.6),
+            gate_of(how, 0.1, underpowered="refuse"),
+        ):
+            table, earlier = (
+                score_table({"exact": now}),
+                baseline_of(score_table({"exact": before})),
+            )
+            plan = plan_for(table, gate)
+            (seeing,), (blind,) = (
+                decide(table, plan, earlier, sight=sees) for sees in (True, False)
+            )
+            assert (blind.min_detectable_drop, blind.resolvable_drop) == (None, None)
+            unseen = {"min_detectable_drop", "resolvable_drop", "reason"}
+            assert seeing.model_dump(exclude=unseen) == blind.model_dump(exclude=unseen)
+            assert seeing.reason.startswith(blind.reason)
+
+
 def test_decide__trials_are_averaged_before_anything_is_tested() -> None:
     """Contract 6: forty values of four cases are four cases, and unequal numbers of trials compare."""
     many = compared(gate_of(metric="close"), [[0.4] * 10] * 4, [[0.5] * 10] * 4)

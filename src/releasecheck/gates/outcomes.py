@@ -34,16 +34,31 @@ class _Run:
     plan: Plan
     clusters: Indices | None
     """Of the table's cases; None where each is one of its own."""
+    sight: bool
+    """Whether to work out what each comparison could have seen."""
 
 
 def decide(
-    table: ScoreTable, plan: Plan, baseline: Baseline | None, anchor: Baseline | None = None
+    table: ScoreTable,
+    plan: Plan,
+    baseline: Baseline | None,
+    anchor: Baseline | None = None,
+    *,
+    sight: bool = True,
 ) -> tuple[GateResult, ...]:
     """Every gate of the plan, in its order.
 
     The candidate is complete, what it is compared with is there, finalized and complete, both are comparable,
     something was compared, and only then the rule: the first refusal decides and shows no difference. The
     p-values of `significant` gates are corrected for each other before any of those is decided.
+
+    Args:
+        table: Of the candidate.
+        plan: Of the run.
+        baseline: What it is compared with.
+        anchor: And the second such run.
+        sight: Whether results also say what they could have seen. It decides nothing and takes nearly all of the
+            time, so whoever asks for outcomes alone, thousands of times, does without.
     """
     earlier: dict[Against, Baseline | None] = {"baseline": baseline, "anchor": anchor}
     matched = {
@@ -51,7 +66,7 @@ def decide(
         for side, found in earlier.items()
     }
     subjects = [Subject.of(gate, plan) for gate in plan.gates]
-    run = _Run(table, plan, clusters_of([row.cluster for row in table.cases]))
+    run = _Run(table, plan, clusters_of([row.cluster for row in table.cases]), sight)
     answers = [
         _answer(subject, run, earlier[subject.against], matched[subject.against])
         for subject in subjects
@@ -103,7 +118,7 @@ def _answer(subject: Subject, run: _Run, baseline: Baseline | None, matched: Ind
             return pair
         level = _level(plan, gate.no_regression)
         found = regression.compare(
-            subject, gate.no_regression, pair, table.cases, run.clusters, level
+            subject, gate.no_regression, pair, table.cases, run.clusters, level, sight=run.sight
         )
         if isinstance(found, Refusal) or baseline is None:
             return found

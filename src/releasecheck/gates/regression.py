@@ -104,6 +104,8 @@ def compare(
     cases: Sequence[CaseRow],
     clusters: Indices | None,
     level: Level,
+    *,
+    sight: bool = True,
 ) -> Comparison | Refusal:
     """Everything about one comparison that no other gate has a part in.
 
@@ -114,10 +116,11 @@ def compare(
         cases: Of the candidate's table, all of them.
         clusters: Of those cases; None where each is one of its own.
         level: How sure a test has to be.
+        sight: Whether to work out what the comparison could have seen.
     """
     gate = subject.gate
     failures, passes = _flips(subject, pair)
-    tested = _tested(subject, rule, pair, chosen(clusters, pair.rows), level)
+    tested = _tested(subject, rule, pair, chosen(clusters, pair.rows), level, sight=sight)
     if isinstance(tested, Refusal):
         return tested
     return Comparison(
@@ -210,7 +213,13 @@ def _flips(subject: Subject, pair: Shared) -> tuple[Indices, Indices]:
 
 
 def _tested(
-    subject: Subject, rule: NoRegression, pair: Shared, clusters: Indices | None, level: Level
+    subject: Subject,
+    rule: NoRegression,
+    pair: Shared,
+    clusters: Indices | None,
+    level: Level,
+    *,
+    sight: bool,
 ) -> Tested | Refusal:
     """Test, bound and power, for statistics that are made of pairs; `clusters` are of the pairs."""
     drops = _drops(subject, pair)
@@ -223,7 +232,7 @@ def _tested(
         yes_or_no(side, subject.ends) for side in (pair.now, pair.before)
     )
     span = 1.0 if verdict else subject.span
-    spread = from_pairs(drops, clusters, yes_no=verdict, span=span)
+    spread = from_pairs(drops, clusters, yes_no=verdict, span=span) if sight else None
     detectable, resolvable = _sight_of(rule, spread, max_drop, scale, level)
     p_value = bound = None
     flipped = verdict and clusters is None
