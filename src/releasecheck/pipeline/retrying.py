@@ -8,20 +8,15 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from releasecheck.canonical import dump_document
 from releasecheck.errors import DigestMismatch, NotResumable, UsageError
-from releasecheck.ledger.jsonl import JsonlWriter, shard_file_name
 from releasecheck.model.plan import Plan, plan_digest
 from releasecheck.model.record import (
     FIRST_REVISION,
-    UNKNOWN_CODE,
-    Code,
-    FileHeader,
-    OutputRecord,
 )
 from releasecheck.model.table import NOT_APPLICABLE, SCORED
 from releasecheck.pipeline.carrying import Carried, Carrying
@@ -39,6 +34,7 @@ from releasecheck.pipeline.holding import LOCK
 from releasecheck.pipeline.lines import Lines
 from releasecheck.pipeline.preflight import check_approval, preflight
 from releasecheck.pipeline.remaining import merge_files
+from releasecheck.pipeline.retry_files import Origin, RetryFiles
 from releasecheck.pipeline.revisions import check_source, root_of
 from releasecheck.pipeline.roots import find_roots
 from releasecheck.pipeline.sentinels import bridged_in, sentinels_in
@@ -48,11 +44,11 @@ from releasecheck.plan import PLAN_FILE, over_by
 from releasecheck.scorecard.numbers import count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from releasecheck.canonical import Json
-    from releasecheck.model.record import Record, SentinelRecord
+    from releasecheck.model.record import SentinelRecord
     from releasecheck.pipeline.remaining import JudgesAsked, Recorded
     from releasecheck.pipeline.roots import Roots
     from releasecheck.pipeline.world import World
@@ -167,7 +163,7 @@ class _Retry:
         self._check_source()
         recorded = merge_files(self.folder, ledger_files([self.bundle.results]))
         document = self._document()
-        files = _Files(staged / "results", Plan.model_validate(document), self.world)
+        files = RetryFiles(staged / "results", Plan.model_validate(document), self.world)
         try:
             tally = self._carry(recorded, files)
         except BaseException:
@@ -199,11 +195,11 @@ class _Retry:
             raise UsageError(message)
         require_verified(self.bundle.path, self.world)
 
-    def _carry(self, recorded: Recorded, files: _Files) -> Carried:
+    def _carry(self, recorded: Recorded, files: RetryFiles) -> Carried:
         plan, tally = self.folder.plan, Carried()
         rows, shard_of = self.folder.rows
         origins = {
-            seen.source: _Origin(seen.code, seen.approved_by) for seen in recorded.merged.files
+            seen.source: Origin(seen.code, seen.approved_by) for seen in recorded.merged.files
         }
         with Lines(recorded) as lines:
             carrying = Carrying(
@@ -218,7 +214,7 @@ class _Retry:
         self._carry_bridge(recorded, files, tally)
         return tally
 
-    def _carry_bridge(self, recorded: Recorded, files: _Files, tally: Carried) -> None:
+    def _carry_bridge(self, recorded: Recorded, files: RetryFiles, tally: Carried) -> None:
         """Scores of the baseline's outputs: what was measured is carried, the rest is asked for in any case."""
         plan = self.folder.plan
         rows, shard_of = self.folder.rows
@@ -323,68 +319,6 @@ class _Retry:
                 moved = root_of(here / root.config, self.world.cwd, place)
             document[key] = moved.model_dump(mode="json")
         return document
-
-
-class _Origin(NamedTuple):
-    """What all answers in one file have in common."""
-
-    code: Code = UNKNOWN_CODE
-    approved_by: str | None = None
-
-
-class _Files:
-    """The ledger files of a new run, one for each shard and version of the target's code."""
-
-    def __init__(self, results: Path, plan: Plan, world: World) -> None:
-        self._results = results
-        self._plan = plan
-        self._world = world
-        self._writers: dict[int, dict[_Origin, JsonlWriter]] = {}
-
-    def add(self, shard: int, origin: _Origin | None, records: Sequence[Record]) -> None:
-        """Write records of one shard; what came from no file in particular goes to any."""
-        if not records:
-            return
-        open_ = self._writers.setdefault(shard, {})
-        if origin is None:
-            origin = next(iter(open_), _Origin())
-        if origin not in open_:
-            open_[origin] = self._begin(shard, len(open_) + 1, origin)
-        attempt = list(open_).index(origin) + 1
-        for record in records:
-            if isinstance(record, OutputRecord):
-                open_[origin].append(record._replace(attempt=attempt))
-            else:
-                open_[origin].append(record)
-
-    def _begin(self, shard: int, attempt: int, origin: _Origin) -> JsonlWriter:
-        header = FileHeader(
-            run_id=self._plan.run_id,
-            plan_digest=self._plan.plan_digest,
-            shard=shard,
-            shards=len(self._plan.shards),
-            attempt=attempt,
-            started_at=self._world.clock.now(),
-            tool=self._world.tool,
-            approved_by=origin.approved_by,
-            code=origin.code,
-        )
-        path = self._results / shard_file_name(shard, attempt)
-        return JsonlWriter(path, header, self._world.clock)
-
-    def close(self) -> None:
-        """End every file."""
-        for writer in self._all():
-            writer.close(None)
-
-    def abandon(self) -> None:
-        """Leave them as a kill would."""
-        for writer in self._all():
-            writer.abandon()
-
-    def _all(self) -> Iterator[JsonlWriter]:
-        for writers in self._writers.values():
-            yield from writers.values()
 
 
 def _is_plan(name: str, folder: PlanFolder) -> bool:
