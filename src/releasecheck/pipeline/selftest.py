@@ -74,7 +74,7 @@ def self_test(request: TestRequest, world: World) -> SelfTest:
     bits, any_gate, done = Bits(request.seed), Tally(), 0
     for _ in range(request.rounds):
         table, baseline = pool.sides(way, bits)
-        results = decide(table, plan, baseline, baseline)
+        results = decide(table, plan, baseline, baseline, sight=False)
         _count_verdict(any_gate, results, plan)
         for test, result in zip(tests, results, strict=True):
             _count(test.tally, result, lower_is_better=test.subject.lower_is_better)
@@ -146,7 +146,7 @@ class _Test:
         if isinstance(worse, str):
             planted.why = planted.why or worse
             return
-        for result in decide(worse, self.alone, baseline, baseline):
+        for result in decide(worse, self.alone, baseline, baseline, sight=False):
             if result.id == self.gate.id:
                 _count(planted.tally, result, lower_is_better=self.subject.lower_is_better)
 
