@@ -165,11 +165,13 @@ def _blind(
     seen = None if power is None else power.resolvable_drop
     if seen is not None and seen <= rule.max_drop:
         return None
-    sees = "none at all" if seen is None else f"one of {show(seen, rule.max_drop)} at least"
+    sees = (
+        "nor a larger one" if seen is None else f"only one of {show(seen, rule.max_drop)} at least"
+    )
     return Refusal(
         "not_comparable",
         f"with {rows.size} cases and the baseline's noise no drop of {plain(rule.max_drop)} can be told from none, "
-        f"only {sees}; add cases or trials, allow a larger drop, or leave out `underpowered: refuse`",
+        f"{sees}; add cases or trials, allow a larger drop, or leave out `underpowered: refuse`",
     )
 
 

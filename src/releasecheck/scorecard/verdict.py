@@ -208,7 +208,9 @@ def _after_block(scorecard: Scorecard) -> Iterator[str]:
     if flipped:
         verb = "fails" if flipped == 1 else "fail"
         yield f"Start with {count(flipped, 'case')} that passed in the baseline and {verb} now."
-    else:
+    elif not unshown or any(
+        gate.outcome == "block" and gate.id not in unshown for gate in scorecard.gates
+    ):
         yield "Look at the worst cases below and repair the candidate."
     yield "Running again does not help: what was measured is kept and never drawn again."
 
@@ -229,6 +231,11 @@ def _after_missing(scorecard: Scorecard, resume: str, retry: str) -> Iterator[st
         yield (
             f"Run {resume}, or re-run the failed jobs: only what is missing or failed "
             "is asked again, and what was measured is kept."
+        )
+    elif _nothing_to_redo(scorecard):
+        yield (
+            "No score failed or is missing, so that a retry has nothing to redo: what each gate lacks stands in its "
+            "reason. Give it that, and start a new run."
         )
     else:
         yield (
@@ -253,6 +260,17 @@ def _after_missing(scorecard: Scorecard, resume: str, retry: str) -> Iterator[st
         yield "If a case fails every time, its error stands with the case below."
 
 
+def _nothing_to_redo(scorecard: Scorecard) -> bool:
+    """Whether gates refuse for other reasons than scores that are not there, of this run or one judged anew."""
+    counts = scorecard.counts
+    anew = any(
+        used is not None and used.rejudged for used in (scorecard.baseline, scorecard.anchor)
+    )
+    unproven = any(one.missed or one.unscored for one in scorecard.sentinels)
+    lacking = counts.failed + counts.missing + counts.pending + len(scorecard.incomplete)
+    return not (lacking or anew or unproven)
+
+
 def _after_not_comparable(scorecard: Scorecard) -> Iterator[str]:
     used = scorecard.baseline
     if all(gate.outcome == "not_selected" for gate in scorecard.gates):
@@ -266,6 +284,11 @@ def _after_not_comparable(scorecard: Scorecard) -> Iterator[str]:
         yield (
             f"A judge changed since the baseline ({', '.join(used.judges_changed)}): check this run by eye, then "
             "`releasecheck baseline promote --accept REASON` makes it the new baseline."
+        )
+    elif not used.cases.changed + used.cases.removed:
+        yield (
+            "The cases are those of the baseline: what each gate lacks stands in its reason. Give it that, and start "
+            "a new run."
         )
     else:
         yield (

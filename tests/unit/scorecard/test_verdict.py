@@ -81,9 +81,37 @@ def test_next_steps__a_closed_run_cannot_be_resumed() -> None:
     assert "new run" in next_steps(card(verdict="blocked_missing", status="expired"))[0]
 
 
+def test_next_steps__nobody_is_sent_to_retry_what_did_not_fail() -> None:
+    """Too few scores (`min_scored`) or too many not applicable: nothing failed, and `retry` would refuse."""
+    counts = {"cases": 40, "trials": 40, "pairs": 40, "scored": 26, "not_applicable": 14}
+    counts |= {"failed": 0, "missing": 0, "pending": 0}
+    made = card(verdict="blocked_missing", status="completed", counts=counts, incomplete=[])
+    assert "a retry has nothing to redo" in next_steps(made)[0]
+    lacking = card(
+        verdict="blocked_missing", status="completed", counts={**counts, "scored": 25, "failed": 1}
+    )
+    assert "releasecheck retry" in next_steps(lacking)[0]
+
+
+def test_next_steps__there_is_no_worst_case_where_nothing_fell() -> None:
+    """A gate that could not show enough is no reason to repair the candidate."""
+    unshown = samples.gate(
+        outcome="block", decide="non-inferior", drop_bound=0.11, delta=0.0, threshold=0.1
+    )
+    first, *rest = next_steps(card(verdict="block", gates=[unshown]))
+    assert "cannot show that nothing was lost" in first
+    assert not any("worst cases" in line for line in rest)
+    fell = samples.gate(id="other", outcome="block")
+    assert any(
+        "worst cases" in one for one in next_steps(card(verdict="block", gates=[unshown, fell]))
+    )
+
+
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
+        ({"gates": [samples.gate(outcome="not_comparable")],
+          "baseline": samples.baseline_used(cases={"same": 84})}, "stands in its reason"),
         ({"gates": [samples.gate(outcome="not_comparable")]}, "on_missing: bootstrap"),
         ({"gates": [samples.gate(outcome="not_comparable")],
           "baseline": samples.baseline_used(judges_changed=["exact"])}, "A judge changed since the baseline (exact)"),
