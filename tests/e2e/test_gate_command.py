@@ -98,6 +98,19 @@ def test_validate__without_a_baseline_says_why_nothing_is_known(
     assert (power["underpowered"], power["why"]) == (None, "there is no baseline yet")
 
 
+def test_validate__says_which_exceptions_do_nothing(tmp_path: Path, program: Program) -> None:
+    """X-19: a misspelt case and a waiver that is over are told before a run, not only by it."""
+    gone = {"case": "no-such-case", "owner": "O", "reason": "R", "until": "2999-12-31"}
+    over = {"gate": "no-worse", "who": "A", "why": "B", "until": "2020-12-31"}
+    suite = coin_suite(tmp_path, quarantine=[gone], waivers=[over])
+    done = program("validate", suite.path, cwd=tmp_path)
+    assert done.code == 0, done
+    assert "releasecheck.yaml: the waiver for gate no-worse (by A) ended on 2020-12-31" in done.err
+    assert (
+        "the quarantine of case 'no-such-case' (owner O) does nothing: there is no such" in done.err
+    )
+
+
 def test_validate__of_an_anchor_tells_both(
     promoted: Suite, program: Program, tmp_path: Path
 ) -> None:

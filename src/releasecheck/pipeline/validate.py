@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
-from releasecheck.errors import EnvironmentMissing
+from releasecheck.errors import EnvironmentMissing, Problem
 from releasecheck.model.base import duration_words
 from releasecheck.pipeline.baselines import has_baseline, read_baseline
 from releasecheck.pipeline.freezing import plan_judges, read_suite
@@ -16,6 +16,7 @@ from releasecheck.pipeline.preflight import check_specs, placed_in
 from releasecheck.pipeline.roots import Roots
 from releasecheck.pipeline.ruling import may_answer_later, rule_for
 from releasecheck.plan import auto_shards
+from releasecheck.plan.lapsing import in_force
 from releasecheck.references import missing_names, references_in
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from releasecheck.canonical import Json
     from releasecheck.config import LoadedSuite
-    from releasecheck.errors import Problem
     from releasecheck.model.judge import Judge
     from releasecheck.model.policy import PolicyChanges
     from releasecheck.model.suite import Settle
@@ -95,7 +95,9 @@ def validate(
             raise EnvironmentMissing(unset, empty)
     folder = loaded.policy_root / suite.baseline.path
     baseline = read_baseline(folder, "promoted") if has_baseline(folder) else None
-    power = suite_sights(suite, judges, cases, world.clock.now(), baseline, _anchor(loaded))
+    now = world.clock.now()
+    power = suite_sights(suite, judges, cases, now, baseline, _anchor(loaded))
+    lapsed = in_force(suite, now, {case.id for case in cases}).lapsed
     return Found(
         suite=suite.suite,
         splits=dict(sorted(Counter(case.split for case in cases).items())),
@@ -110,7 +112,11 @@ def validate(
         variables=tuple(dict.fromkeys(found.name for found in references_in(specs))),
         policy=loaded.policy_path.as_posix(),
         changes=policy_changes(loaded, cases, policy),
-        notes=(*loaded.notes, *check_power(power, loaded)),
+        notes=(
+            *loaded.notes,
+            *(Problem(text, loaded.policy_path.as_posix()) for text in lapsed),
+            *check_power(power, loaded),
+        ),
         power=power,
     )
 
