@@ -30,7 +30,7 @@ class ComparisonRow:
     evidence: str
     """What the cases say: the test's p, or a bound; empty where the number alone decides."""
     sees: str
-    """The smallest drop that it notices."""
+    """How much worse it must get to be noticed; the same words whichever way is worse."""
     warning: str
     """That it cannot see what it is to prevent; empty where it can."""
     new_failures: tuple[str, ...]
@@ -138,10 +138,10 @@ def _evidence(card: Scorecard, gate: GateResult) -> str:
 def _sees(gate: GateResult) -> str:
     seen = gate.min_detectable_drop
     if seen is None:
-        return "sees no drop at all" if gate.resolvable_drop is not None else ""
+        return "would not notice however much worse" if gate.resolvable_drop is not None else ""
     if seen == 0:
         return "would block four of five runs in which nothing changed"
-    return f"sees drops of {at_least(seen)} and more, in four of five runs"
+    return f"notices {at_least(seen)} worse or more, in four of five runs"
 
 
 def _warning(gate: GateResult) -> str:
@@ -149,6 +149,6 @@ def _warning(gate: GateResult) -> str:
     if told is None or not limit or told <= limit:
         return ""
     return (
-        f"too few or too noisy cases to tell a drop of {plain(limit)} from none, only one of {at_least(told)} or "
-        "more: have more cases or trials, or allow a larger drop"
+        f"too few or too noisy cases to tell {plain(limit)} worse from no change, only {at_least(told)} or more: "
+        "have more cases or trials, or a larger max_drop"
     )
