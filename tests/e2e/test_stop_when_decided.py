@@ -186,6 +186,9 @@ def test_run__a_waived_gate_ends_nothing(
     card = scorecard(suite.out)
     assert (card["verdict"], card["overridden"], card["decided_early"]) == ("block", True, False)
     assert len(answers.asked) == 6
+    told = program("status", "out", cwd=tmp_path)
+    assert "verdict: block, overridden by a waiver" in told.out
+    assert program("status", "out", "--json", cwd=tmp_path).json()["overridden"] is True
 
 
 def test_run__a_quarantined_case_is_no_evidence(

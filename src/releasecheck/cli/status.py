@@ -29,7 +29,11 @@ def command(*, out: Path, as_json: bool) -> int:
         + (f", {found.given_up} given up" if found.given_up else "")
     )
     if found.verdict is not None:
-        say(f"verdict: {found.verdict}" + ("" if found.finalized_at else " (provisional)"))
+        say(
+            f"verdict: {found.verdict}"
+            + (", overridden by a waiver" if found.overridden else "")
+            + ("" if found.finalized_at else " (provisional)")
+        )
     for one in found.waiting:
         say(owing(Waiting.model_validate(one)))
     for line in found.missing:

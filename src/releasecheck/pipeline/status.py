@@ -47,6 +47,8 @@ class RunStatus:
     mendable: int
     """Pairs, and sentinels, that another attempt could mend."""
     verdict: str | None
+    overridden: bool
+    """It blocks, and waivers let the release go on."""
     finalized_at: str | None
     missing: tuple[str, ...]
     """Per judge: what is not there, and of a decided run why its scores cannot be trusted."""
@@ -98,6 +100,7 @@ def status(out: Path, world: World) -> RunStatus:
         pending=pending,
         mendable=over.mendable,
         verdict=verdict if isinstance(verdict, str) else None,
+        overridden=isinstance(decision, dict) and decision.get("overridden") is True,
         finalized_at=finalized_at if isinstance(finalized_at, str) else None,
         missing=(
             *(entry.message for entry in incomplete(table, folder.plan)),
