@@ -259,6 +259,30 @@ def test_partial_baseline__is_refused(scene: Scene) -> None:
     assert (done.code, outcomes(compared)["no-worse"]) == (2, "blocked_missing"), done
 
 
+@pytest.mark.parametrize("place", ["baseline", "anchor"])
+def test_unfit_run__copied_to_where_promoted_ones_lie_is_refused(
+    place: str, tmp_path: Path, program: Program, answers: Answers
+) -> None:
+    """G-22, G-30: an overridden run is no baseline, by whichever way its files came there."""
+    waiver = {"gate": "quality", "who": "a", "why": "b", "until": "2999-12-31"}
+    suite = http_suite(
+        tmp_path, answers, 3, waivers=[waiver],
+        gates=[{"id": "quality", "metric": "exact", "min": 1}, no_worse()],
+        baseline={"on_missing": "bootstrap", "anchor": "anchor"},
+    )  # fmt: skip
+    answers.wrong = {"q0"}
+    done = program("run", suite.path, cwd=tmp_path)
+    assert (done.code, document(suite.out / "scorecard.json")["overridden"]) == (0, True), done
+    refused = program("baseline", "promote", "out", "--to", place, cwd=tmp_path)
+    assert (refused.code, "overridden by a waiver" in refused.err) == (3, True), refused
+    (tmp_path / place).mkdir()
+    for name in FILES:
+        (tmp_path / place / name).write_bytes((suite.out / name).read_bytes())
+    for command in (("run", suite.path), ("plan", suite.path, "--out", "planned")):
+        refused = program(*command, cwd=tmp_path)
+        assert (refused.code, "overridden by a waiver" in refused.err) == (3, True), refused
+
+
 def test_cases_renamed_changed_added_removed(
     tmp_path: Path, program: Program, answers: Answers
 ) -> None:

@@ -252,6 +252,24 @@ def read_whole_baseline(folder: Path, why: str) -> BaselineFiles:
     return found
 
 
+def read_committed_baseline(folder: Path, why: str) -> BaselineFiles:
+    """A baseline that lies where promoted ones do (see `read_whole_baseline`).
+
+    Raises:
+        UsageError: it is of a run that cannot have been promoted: files were put there by hand. What lacks
+            scores or is not final is left to the gates, which refuse it with the count.
+    """
+    found = read_whole_baseline(folder, why)
+    card = found.scorecard
+    if card.verdict == "block" or card.code_changed or card.adopted is not None:
+        message = (
+            f"{folder}: its run {card.run_id} {why_unfit(found, 'committed') or 'is not fit'}, so nobody can have "
+            "promoted it; promote another one with `releasecheck baseline promote`"
+        )
+        raise UsageError(message)
+    return found
+
+
 def open_baseline(folder: PlanFolder) -> Baseline | None:
     """The baseline pinned in a plan, from the plan's own copy; None when none was pinned.
 

@@ -13,7 +13,13 @@ from releasecheck.model.plan import GitState, Root, TargetPlugin
 from releasecheck.model.policy import Policy
 from releasecheck.model.target import PluginTarget
 from releasecheck.pipeline.adopting import read_adopted
-from releasecheck.pipeline.baselines import ANCHOR, BASELINE, has_baseline, read_whole_baseline
+from releasecheck.pipeline.baselines import (
+    ANCHOR,
+    BASELINE,
+    has_baseline,
+    read_committed_baseline,
+    read_whole_baseline,
+)
 from releasecheck.pipeline.files import write_whole
 from releasecheck.pipeline.foreseeing import with_bridge_notes
 from releasecheck.pipeline.policy import PolicySource, load_with, policy_changes
@@ -193,7 +199,7 @@ def _baseline(request: PlanRequest, loaded: LoadedSuite) -> BaselineFiles | None
     if request.baseline is not None:
         return read_whole_baseline(request.baseline, _why(request, loaded))
     folder = loaded.policy_root / loaded.suite.baseline.path
-    return read_whole_baseline(folder, _why(request, loaded)) if has_baseline(folder) else None
+    return read_committed_baseline(folder, _why(request, loaded)) if has_baseline(folder) else None
 
 
 def _anchor(loaded: LoadedSuite) -> BaselineFiles | None:
@@ -201,7 +207,7 @@ def _anchor(loaded: LoadedSuite) -> BaselineFiles | None:
     if below is None:
         return None
     folder = loaded.policy_root / below
-    return read_whole_baseline(folder, _why_anchor(loaded)) if has_baseline(folder) else None
+    return read_committed_baseline(folder, _why_anchor(loaded)) if has_baseline(folder) else None
 
 
 def _why_anchor(loaded: LoadedSuite) -> str:

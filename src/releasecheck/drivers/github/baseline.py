@@ -24,7 +24,7 @@ from releasecheck.drivers.github.releases import Bundled, fetch_asset, list_bund
 from releasecheck.drivers.github.wanted import DEFAULT
 from releasecheck.drivers.github.zips import BUNDLE_LIMITS
 from releasecheck.errors import Untrusted
-from releasecheck.pipeline.baselines import PROMOTION, has_baseline, read_whole_baseline
+from releasecheck.pipeline.baselines import PROMOTION, has_baseline, read_committed_baseline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -357,7 +357,7 @@ class _Search:
 
     def _in_repository(self, committed: Committed) -> Chosen:
         """What is left; a folder that cannot be read is an error, and never no baseline."""
-        files = read_whole_baseline(committed.folder, "accepted in the repository")
+        files = read_committed_baseline(committed.folder, "accepted in the repository")
         accepted_in = None if self.accepted is None else self.accepted.sha
         where = f"accepted in {accepted_in[:12]}" if accepted_in else "which no commit holds"
         suite = files.manifest.suite
