@@ -19,17 +19,8 @@ from releasecheck.canonical import digest_bytes
 from releasecheck.merge.bridged import bridged, judged_anew
 from releasecheck.merge.choose import choose_outputs, choose_scores
 from releasecheck.merge.models import judge_models_of, models_of
-from releasecheck.merge.records import (
-    AFTER_DEADLINE,
-    CARRIED_OUTPUT,
-    CARRIED_SCORE,
-    WHY_MISSING,
-    FileSeen,
-    Reader,
-    RecordSource,
-    Rows,
-    read_all,
-)
+from releasecheck.merge.records import FileSeen, Reader, RecordSource, read_all
+from releasecheck.merge.rows import AFTER_DEADLINE, CARRIED_OUTPUT, CARRIED_SCORE, WHY_MISSING, Rows
 from releasecheck.merge.sentinels import sentinels_seen
 from releasecheck.merge.table import (
     flagged,

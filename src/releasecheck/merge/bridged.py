@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from releasecheck.merge.choose import Outputs, choose_scores
-from releasecheck.merge.records import AFTER_DEADLINE, RETRYABLE, WHY_MISSING
+from releasecheck.merge.rows import AFTER_DEADLINE, RETRYABLE, WHY_MISSING
 from releasecheck.merge.table import given_for, passed_by, take, usage_of
 from releasecheck.model.bridge import NOT_STORED, Bridged, OpenTicket, Rejudged
 from releasecheck.model.table import (
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from releasecheck.merge.choose import Numbers, Scores
-    from releasecheck.merge.records import Rows
+    from releasecheck.merge.rows import Rows
     from releasecheck.model.bridge import Bridge, Earlier
     from releasecheck.model.plan import Plan
     from releasecheck.model.table import Baseline, CaseRow, Codes, Flags, Floats, ScoreTable

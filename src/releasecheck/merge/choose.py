@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from releasecheck.merge.records import ASKED_AGAIN
+from releasecheck.merge.rows import ASKED_AGAIN
 from releasecheck.model.table import FAILED, MISSING, NOT_APPLICABLE, PENDING, SCORED
 
 if TYPE_CHECKING:
-    from releasecheck.merge.records import Rows
+    from releasecheck.merge.rows import Rows
     from releasecheck.model.plan import Plan
 
 Numbers: TypeAlias = npt.NDArray[np.int64]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from releasecheck.merge.choose import Outputs, Scores
-    from releasecheck.merge.records import Rows
+    from releasecheck.merge.rows import Rows
     from releasecheck.model.plan import Plan
 
 

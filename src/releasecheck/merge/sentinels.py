@@ -25,7 +25,7 @@ from releasecheck.model.table import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from releasecheck.merge.records import Rows
+    from releasecheck.merge.rows import Rows
     from releasecheck.model.judge import Judge, Sentinel
     from releasecheck.model.plan import Plan
     from releasecheck.model.record import SentinelRecord

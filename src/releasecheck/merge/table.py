@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from releasecheck.merge.records import HAS_OUTPUT, RETRYABLE
+from releasecheck.merge.rows import HAS_OUTPUT, RETRYABLE
 from releasecheck.model.judge import pass_mark
 from releasecheck.model.scorecard import Conflict
 from releasecheck.model.table import (
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from releasecheck.merge.choose import Outputs, Scores
-    from releasecheck.merge.records import Rows
+    from releasecheck.merge.rows import Rows
     from releasecheck.model.plan import Plan, PlannedJudge
 
 S = TypeVar("S", bound=np.generic)
