@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from posixpath import normpath
 from typing import TYPE_CHECKING, Final, Protocol
 
 from releasecheck.model.gate import BUILTIN_METRICS, PAIRED_STATS
@@ -77,7 +78,7 @@ def _anchor(suite: Suite, said: Said) -> None:
     against = [gate.no_regression.against for gate in gates if gate.no_regression is not None]
     if "anchor" not in against:
         said.bad(loc, "no gate compares with it; give one `no_regression: {against: anchor}`")
-    if anchor == suite.baseline.path:
+    if normpath(anchor) == normpath(suite.baseline.path):
         said.bad(loc, "the anchor is the baseline itself, so that both move along together")
     own = [gate.id for gate in suite.gates]
     for gate in gates:

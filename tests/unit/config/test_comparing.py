@@ -46,6 +46,8 @@ def gate_of(rule: str, more: str = "") -> str:
          "anchor}`"),
         (DROP, "baseline: {anchor: baseline}",
          "r.yaml:7:20: baseline.anchor: the anchor is the baseline itself, so that both move along together"),
+        (DROP, "baseline: {anchor: ./old/../baseline/}",
+         "r.yaml:7:20: baseline.anchor: the anchor is the baseline itself, so that both move along together"),
         (DROP.replace("id: g", "id: " + "g" * 60), ANCHOR,
          f"r.yaml:6:14: gates[0].id: with an anchor there is a second gate '{'g' * 60}-anchor', which is "
          "too long; choose a shorter id"),
