@@ -8,6 +8,7 @@ import numpy as np
 
 from releasecheck.gates.subject import Subject
 from releasecheck.model.table import NO_OUTPUT
+from releasecheck.scorecard.verdict import COST_SPENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from releasecheck.model.scorecard import GateResult
 
 SPENT: Final = {
-    "cost_budget": "the cost budget was spent",
+    "cost_budget": COST_SPENT,
     "time_budget": "the time budget ended",
 }
 """By the reason for which a shard stopped."""

@@ -42,6 +42,9 @@ _HEADLINES: Final[dict[Outcome, str]] = {
     "blocked_missing": "No verdict: scores are missing",
     "block": "Blocked",
 }
+COST_SPENT: Final = "the cost budget was spent"
+"""In the reason of a run that its cost budget ended: carried on it asks for nothing, as what was spent stays spent."""
+
 _LONGEST_GATES: Final = 80
 _ENDS: Final = {
     "failed": "the run failed",
@@ -227,7 +230,12 @@ def _only_unshown(gate: GateResult) -> bool:
 
 
 def _after_missing(scorecard: Scorecard, resume: str, retry: str) -> Iterator[str]:
-    if is_open(scorecard):
+    if is_open(scorecard) and any(COST_SPENT in reason for reason in scorecard.reasons):
+        yield (
+            f"The cost budget of this run is spent, so that {resume} asks for nothing more: close it with `--final`, "
+            f"then {retry} redoes what is missing under a budget of its own. Or raise `budget` and start a new run."
+        )
+    elif is_open(scorecard):
         yield (
             f"Run {resume}, or re-run the failed jobs: only what is missing or failed "
             "is asked again, and what was measured is kept."

@@ -81,6 +81,17 @@ def test_next_steps__a_closed_run_cannot_be_resumed() -> None:
     assert "new run" in next_steps(card(verdict="blocked_missing", status="expired"))[0]
 
 
+def test_next_steps__a_spent_budget_is_no_reason_to_resume() -> None:
+    """X-21: what was spent stays spent, so `resume` would ask for nothing and say the same again."""
+    spent = "budget_exceeded: the cost budget was spent before every case was asked"
+    step = next_steps(card(verdict="blocked_missing", status="running", reasons=[spent]), "out")[0]
+    assert step.startswith("The cost budget of this run is spent")
+    assert "`releasecheck retry out`" in step
+    timed = spent.replace("cost budget was spent", "time budget ended")
+    step = next_steps(card(verdict="blocked_missing", status="running", reasons=[timed]), "out")[0]
+    assert step.startswith("Run `releasecheck resume out`")
+
+
 def test_next_steps__nobody_is_sent_to_retry_what_did_not_fail() -> None:
     """Too few scores (`min_scored`) or too many not applicable: nothing failed, and `retry` would refuse."""
     counts = {"cases": 40, "trials": 40, "pairs": 40, "scored": 26, "not_applicable": 14}
