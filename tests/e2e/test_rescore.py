@@ -194,6 +194,39 @@ def test_rescore__missing_keeps_what_was_measured_and_takes_what_came_late(
     verified(program, suite.out)
 
 
+@pytest.mark.soak
+def test_rescore__a_late_score_under_the_ticket_of_another_answer_is_not_taken(
+    tmp_path: Path, program: Program, answers: Answers
+) -> None:
+    """B133, G-20: it could be the other one's, which came in time and did not count for that reason."""
+    late: dict[str, Any] = {}
+    with JudgeServer(score=lambda asked: {"value": True} | late) as judge:
+        judge.ticket = lambda asked: (
+            "T" if asked["case"]["id"] in ("c0", "c1") else str(asked["idempotency_key"])
+        )
+        suite = http_suite(
+            tmp_path / "suite", answers, 4, shards=2, judges=[slow(judge.url)],
+            gates=[{"id": "has", "metric": "slow", "min": 0}],
+        )  # fmt: skip
+        here = suite.folder
+        assert program("plan", CONFIG, "--out", "plan", cwd=here).code == 0
+        for index in ("0", "1"):
+            shard = ("shard", "--plan", "plan", "--index", index, "--out", "results")
+            assert program(*shard, cwd=here, fault=HASTEN).code == 0
+            late["at"] = "2099-01-01T00:00:00Z"
+        finish = ("finish", "--plan", "plan", "--results", "results", "--out", "out")
+        assert program(*finish, cwd=here, fault=HASTEN).code == 2
+        assert "late" in {row["record"] for row in ledger(suite.out / "results")}
+        late.clear()
+        judge.ticket = None
+        judge.asked.clear()
+        other = rules(tmp_path / "rules", suite, judges=[slow(judge.url, deadline="1h")])
+        done = program("rescore", "out", "--config", other, "--missing", cwd=here, fault=HASTEN)
+        assert done.code == 0, done
+        assert {"c0", "c1"} <= {asked["case"]["id"] for asked in judge.asked}
+    verified(program, suite.out)
+
+
 def test_rescore__waits_for_judges_that_answer_later(
     tmp_path: Path, program: Program, answers: Answers
 ) -> None:

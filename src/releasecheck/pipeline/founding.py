@@ -87,6 +87,8 @@ class _Measured:
         }
         self._late: dict[tuple[str, int, str, str], Measurement] = {}
         for one in merged.late:
+            if (one.judge, one.ticket) in merged.shared_tickets:
+                continue  # nobody's
             found = (NOT_APPLICABLE, None) if one.value is None else (SCORED, one.value)
             self._late.setdefault((one.case, one.trial, one.judge, one.output_digest), found)
 
