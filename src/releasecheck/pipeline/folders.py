@@ -106,6 +106,7 @@ class PlanFolder:
     @cached_property
     def bridge(self) -> BridgeFiles:
         """Which outputs of earlier runs are judged anew (see `read_bridge`)."""
+        # Here, since only plans that have one need the engine's types that it brings.
         from releasecheck.pipeline.bridging import read_bridge
 
         return read_bridge(self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -111,11 +111,21 @@ async def _ask(
     async with open_tools(
         folder, world, "only", shard=None, logs=bundle.results, only=judges
     ) as tools:
-        for index, total in enumerate(totals):
-            if world.stop.reason is not None:
-                return True
-            shard = _shard(folder, recorded, ledger, world, tools, (index, total), shown[index])
-            await _one(folder, recorded, ledger, _bounded(shard, bounds, spent))
+        asking = _Asking(folder, recorded, ledger, world, tools, bounds, spent)
+        shards = [
+            asking.shard(at, *each) for at, each in enumerate(zip(totals, shown, strict=True))
+        ]
+        for shard in shards:
+            if world.stop.reason is None and (shard.total or shard.sentinels):
+                await run_shard(shard)
+        # Judges that take many outputs at once come last, so that what is on record by then is read once.
+        bulk = [shard for shard in shards if shard.bulk]
+        now = _with(folder, recorded, ledger) if bulk and world.stop.reason is None else recorded
+        for shard in bulk:
+            if world.stop.reason is None:
+                trials = remaining(folder, now, folder.cases(shard.index), "only")
+                earlier = to_rejudge(folder, now, folder.cases(shard.index), "only")
+                await run_bulk(shard, trials, earlier)
     return world.stop.reason is not None
 
 
@@ -134,52 +144,43 @@ def _needed(recorded: Recorded, todo: Flags) -> set[str]:
     return found
 
 
-def _shard(
-    folder: PlanFolder,
-    recorded: Recorded,
-    ledger: FinishFile,
-    world: World,
-    tools: Tools,
-    part: tuple[int, int],
-    shown: tuple[ToShow, ...],
-) -> Shard:
-    index, total = part
-    plan = folder.plan
-    return Shard(
-        run_id=plan.run_id,
-        index=index,
-        attempt=1,
-        trials=remaining(folder, recorded, folder.cases(index), "only"),
-        total=total,
-        target=None,
-        judges=tools.judges,
-        ledger=ledger,
-        clock=world.clock,
-        redactor=tools.redactor,
-        progress=world.progress,
-        stop=world.stop,
-        limits=Limits(),
-        spent=Spent(),
-        workers=tools.workers,
-        sentinels=shown,
-        rejudge=to_rejudge(folder, recorded, folder.cases(index), "only"),
-        bulk=frozenset(n for n, judge in tools.judges.items() if isinstance(judge, BulkJudge)),
-        revision=plan.revision,
-    )
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """What the shards of a revision have in common."""
 
+    folder: PlanFolder
+    recorded: Recorded
+    ledger: FinishFile
+    world: World
+    tools: Tools
+    limits: Limits
+    spent: Spent
 
-def _bounded(shard: Shard, limits: Limits, spent: Spent) -> Shard:
-    return replace(shard, limits=limits, spent=spent)
-
-
-async def _one(folder: PlanFolder, recorded: Recorded, ledger: FinishFile, shard: Shard) -> None:
-    """The cases of one shard: judges one by one, and then those that take many outputs at once."""
-    if shard.total or shard.sentinels:
-        await run_shard(shard)
-    if shard.bulk and shard.stop.reason is None:
-        now = _with(folder, recorded, ledger)
-        trials = remaining(folder, now, folder.cases(shard.index), "only")
-        await run_bulk(shard, trials, to_rejudge(folder, now, folder.cases(shard.index), "only"))
+    def shard(self, index: int, total: int, shown: tuple[ToShow, ...]) -> Shard:
+        """One of them: its number, how many outputs are to be judged, and sentinels to be shown."""
+        folder, recorded, world, tools = self.folder, self.recorded, self.world, self.tools
+        plan = folder.plan
+        return Shard(
+            run_id=plan.run_id,
+            index=index,
+            attempt=1,
+            trials=remaining(folder, recorded, folder.cases(index), "only"),
+            total=total,
+            target=None,
+            judges=tools.judges,
+            ledger=self.ledger,
+            clock=world.clock,
+            redactor=tools.redactor,
+            progress=world.progress,
+            stop=world.stop,
+            limits=self.limits,
+            spent=self.spent,
+            workers=tools.workers,
+            sentinels=shown,
+            rejudge=to_rejudge(folder, recorded, folder.cases(index), "only"),
+            bulk=frozenset(n for n, judge in tools.judges.items() if isinstance(judge, BulkJudge)),
+            revision=plan.revision,
+        )
 
 
 def _lost(recorded: Recorded, world: World) -> Iterator[Record]:
