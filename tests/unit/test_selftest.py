@@ -225,6 +225,15 @@ def test_self_test__says_what_cries_wolf_and_what_to_do(tmp_path: Path) -> None:
     assert [line for line in lines if line.startswith("do ")]
 
 
+def test_self_test__knows_new_failures_from_a_drop(tmp_path: Path) -> None:
+    """What a test of the drop would not change is not said to be mended by one."""
+    rule = {"max_drop": 0.9, "max_new_failures": 0}
+    found = tried(tmp_path, {**POINT, "no_regression": rule})
+    advice = gate_in(found, "point").advice or ""
+    assert "max_new_failures 0 is fewer than noise alone brings" in advice
+    assert "significant" not in advice
+
+
 def test_self_test__finds_what_it_promises(tmp_path: Path) -> None:
     found = tried(tmp_path, SURE, rounds=80)
     drops = {one.what: one for one in gate_in(found, "sure").planted}

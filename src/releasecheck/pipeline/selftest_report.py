@@ -204,16 +204,23 @@ class Tried:
                 f"{gate.id} {blocks}: {side} {plain(bound or 0.0)} is where noise alone carries {gate.stat} to; "
                 f"{side} {_near(reached, up=side == 'max')} would leave room for it"
             )
-        room = _near(max(0.0, _quantile(tally.drops, 1 - self.usual)), up=True)
+        reached = max(0.0, _quantile(tally.drops, 1 - self.usual))
+        room = _near(reached, up=True)
         if rule.decide == "non-inferior":
             return (
                 f"{gate.id} {blocks}: so few or noisy cases cannot show that no more than "
                 f"{plain(rule.max_drop)} was lost; use more cases or trials, or a larger max_drop"
             )
-        few = ""
+        few, many = "", 0
         if rule.max_new_failures is not None:
             many = int(_quantile([float(one) for one in tally.new_failures], 1 - self.usual))
             few = f", max_new_failures {max(many, rule.max_new_failures)}"
+            if many > rule.max_new_failures and reached <= rule.max_drop:
+                # Not the drop: a test of it would change nothing.
+                return (
+                    f"{gate.id} {blocks}: max_new_failures {rule.max_new_failures} is fewer than noise alone brings; "
+                    f"use more trials, or max_new_failures {many}"
+                )
         if rule.decide == "significant":
             return f"{gate.id} {blocks}, more than it promises: allow max_drop {room}{few}"
         return (
