@@ -583,6 +583,18 @@ def test_decide__underpowered_is_said_or_refuses() -> None:
         assert (refused.delta, refused.value, refused.compared) == (None, None, None)
 
 
+def test_decide__a_drop_that_was_seen_is_not_said_to_be_too_small_to_see() -> None:
+    """X-16: what 40 cases cannot see is of no interest where half of them broke, and of much where two did."""
+    before = [1.0] * 20 + [0.0] * 20
+    for how in get_args(Decide):
+        seen = compared(gate_of(how, 0.02), [0.0] * 40, before)
+        assert (seen.outcome, "cannot tell" in seen.reason) == ("block", False)
+        assert seen.resolvable_drop is not None
+        assert 0.02 < seen.resolvable_drop < 0.5
+        small = compared(gate_of(how, 0.02), [0.0] * 2 + before[2:], before)
+        assert "cannot tell a drop of 0.02 from none" in small.reason
+
+
 def test_decide__enough_cases_are_not_underpowered() -> None:
     before = [1.0] * 400
     for how in get_args(Decide):

@@ -329,6 +329,8 @@ def _sight(found: Comparison) -> str:
     limit, seen = found.rule.max_drop, found.tested.resolvable
     if limit == 0 or seen is None or seen <= limit:
         return ""
+    if found.over and found.worse >= exact(seen):
+        return ""  # what came is not among what it could not have seen
     word = "rise" if found.subject.lower_is_better else "drop"
     return f"; so few or noisy cases cannot tell a {word} of {plain(limit)} from none, only one of {show(seen, limit)}"
 
