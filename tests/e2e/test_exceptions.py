@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -117,6 +119,32 @@ def test_quarantine__leaves_a_case_out_and_says_so(
         assert "the case counts again" in notices
     elif quarantine[0]["case"] == "no-such-case":
         assert "there is no such case" in notices
+
+
+def test_waiver__does_not_outlive_itself_in_a_plan_that_is_kept(
+    tmp_path: Path, program: Program, answers: Answers
+) -> None:
+    """G-30, G-34: shards and finish months after the plan, as by a re-run of an old workflow."""
+    ends = datetime.fromtimestamp(tmp_path.stat().st_mtime, UTC) + timedelta(days=2)
+    suite = http_suite(
+        tmp_path, answers, 4, gates=[ALL], waivers=[waiver(until=f"{ends:%Y-%m-%d}")]
+    )
+    answers.wrong = {"q1"}
+    assert program("plan", suite.path, "--out", "plan", cwd=tmp_path).code == 0
+    later = {"hasten": True, "ahead_s": 7_776_000}
+    shard = ("shard", "--plan", "plan", "--index", "0", "--out", "results")
+    assert program(*shard, cwd=tmp_path, fault=later).code == 0
+    finish = ("finish", "--plan", "plan", "--results", "results", "--out", "out")
+    assert program(*finish, cwd=tmp_path).code == 0
+    assert scorecard(suite.out)["overridden"] is True
+    shutil.rmtree(suite.out)
+    done = program(*finish, cwd=tmp_path, fault=later)
+    assert done.code == 1, done
+    card = scorecard(suite.out)
+    assert (card["overridden"], card["waivers"]) == (False, [])
+    told = f"the waiver for gate quality (by A. Person) ended on {ends:%Y-%m-%d}"
+    assert any(line.startswith(told) for line in card["notices"])
+    assert program("verify", "out", cwd=tmp_path).code == 0
 
 
 def test_exceptions__come_from_the_rules_of_the_base(

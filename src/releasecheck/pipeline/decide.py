@@ -48,6 +48,7 @@ from releasecheck.pipeline.noticing import notices
 from releasecheck.pipeline.owing import waiting_for
 from releasecheck.pipeline.reasons import reasons
 from releasecheck.pipeline.spending import with_bridge_budgets, with_budgets
+from releasecheck.plan import holding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,6 +99,7 @@ def decide_run(
     plan: Plan, merged: Merged, compared: Compared, over: Finality, *, now: str
 ) -> Scorecard:
     """The scorecard of what is recorded."""
+    plan = holding(plan, now)
     table, changed = merged.table, _code_changed(plan, merged)
     anew = bridged_to(plan, table, compared)
     baseline = anew.baseline

@@ -9,7 +9,7 @@ from releasecheck.plan.freeze import (
     plan_document,
 )
 from releasecheck.plan.identity import judge_identity, target_identity
-from releasecheck.plan.lapsing import over_by
+from releasecheck.plan.lapsing import holding, over_by
 from releasecheck.plan.revision import Revising, check_first, check_revision, revise
 from releasecheck.plan.select import PREVIEW, Changed, Selected, select
 from releasecheck.plan.shards import (
@@ -41,6 +41,7 @@ __all__ = [
     "check_revision",
     "divide",
     "freeze",
+    "holding",
     "iterate_cases",
     "judge_identity",
     "over_by",

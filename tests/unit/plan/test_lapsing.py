@@ -9,7 +9,7 @@ import pytest
 from releasecheck.canonical import parse_json
 from releasecheck.model.plan import BaselinePin, Plan, plan_digest
 from releasecheck.plan import assign_shards, freeze, judge_identity, select
-from releasecheck.plan.lapsing import in_force
+from releasecheck.plan.lapsing import holding, in_force, over_by
 from tests.unit.plan.building import DIGEST, cases, circumstances, frozen, suite
 
 QUARANTINE = {"case": "c001", "owner": "search team", "reason": "flaky", "until": "2026-01-05"}
@@ -101,3 +101,36 @@ def test_freeze__a_partial_plan_misses_no_case() -> None:
     plan = freeze(written, part, judges, assign_shards(part.cases, 1), circumstances()).plan
     assert (plan.mode, plan.lapsed) == ("delta", ())
     assert len(plan.quarantine) == 1
+
+
+@pytest.mark.parametrize(
+    ("now", "held"),
+    [
+        ("2026-01-05T12:00:00.000Z", True),
+        # Made on their last day: they hold as long as the run may be open.
+        ("2026-01-06T11:59:59.000Z", True),
+        ("2026-01-06T12:00:01.000Z", False),
+        ("2026-03-01T12:00:00.000Z", False),
+        ("", True),
+        ("no time", True),
+    ],
+)
+def test_holding__an_exception_outlives_its_last_day_only_in_an_open_run(
+    now: str, *, held: bool
+) -> None:
+    """G-30, X-24: a plan that is kept is no exception for good."""
+    made = plan_at("2026-01-05T12:00:00.000Z")
+    plan = holding(made, now)
+    assert (len(plan.quarantine), len(plan.waivers)) == ((1, 1) if held else (0, 0))
+    assert len(plan.lapsed) == (0 if held else 2)
+    assert plan.plan_digest == made.plan_digest
+
+
+def test_holding__an_old_plan_keeps_what_has_not_ended() -> None:
+    """G-30: only what is over goes."""
+    made = plan_at("2026-01-01T00:00:00.000Z", waivers=[WAIVER | {"until": "2026-02-01"}])
+    plan = holding(made, "2026-01-20T00:00:00.000Z")
+    assert (len(plan.quarantine), len(plan.waivers)) == (0, 1)
+    assert over_by(made, "2026-01-05T00:00:00.000Z") is None
+    told = "the quarantine of case 'c001' (owner search team) ended on 2026-01-05"
+    assert over_by(made, "2026-01-06T00:00:00.000Z") == told
