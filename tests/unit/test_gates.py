@@ -99,14 +99,14 @@ def test_decide__limit_reasons_hold_the_numbers() -> None:
     table = score_table({"exact": [1] * 2499 + [0]})
     result = one(GateSpec(id="g", metric="exact", min=1.0), table)
     assert (result.outcome, result.value, result.threshold) == ("block", 0.9996, 1.0)
-    assert result.reason == "mean 0.9996 over 2500 cases is below 1"
+    assert result.reason == "mean 0.9996 over 2,500 cases is below 1"
     assert result.rule == "mean >= 1"
     result = one(GateSpec(id="g", metric="exact", min=0.9996), table)
     assert (result.outcome, result.delta) == ("pass", None)
-    assert result.reason == "mean 0.9996 over 2500 cases is at least 0.9996"
+    assert result.reason == "mean 0.9996 over 2,500 cases is at least 0.9996"
     result = one(GateSpec(id="g", metric="exact", max=0.9), table)
     assert (result.rule, result.threshold) == ("mean <= 0.9", 0.9)
-    assert result.reason == "mean 0.9996 over 2500 cases is above 0.9"
+    assert result.reason == "mean 0.9996 over 2,500 cases is above 0.9"
 
 
 def test_decide__a_value_beyond_floats_is_decided_all_the_same() -> None:

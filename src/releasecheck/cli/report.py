@@ -10,8 +10,8 @@ from releasecheck.scorecard.exceptions import notices, quarantine_words
 from releasecheck.scorecard.lacking import lacking
 from releasecheck.scorecard.lines import compared_with, comparisons
 from releasecheck.scorecard.models import model_facts
-from releasecheck.scorecard.numbers import count
 from releasecheck.scorecard.verdict import aside_words, headline, next_steps, reasons
+from releasecheck.stats import count
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,6 +16,7 @@ from releasecheck.judges.rank import relevant_ids
 from releasecheck.model.gate import BUILTIN_METRICS
 from releasecheck.model.judge import ContainsJudge, NumericJudge, RankJudge, SimilarityJudge
 from releasecheck.model.nearest import listing, nearest
+from releasecheck.stats import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -119,7 +120,7 @@ class _Cover:
 
     @staticmethod
     def _count(found: Sequence[Case], of: int) -> str:
-        return f"{len(found)} of {of} case{'' if of == 1 else 's'} ha{'s' if len(found) == 1 else 've'}"
+        return f"{count_of(len(found), of)} ha{'s' if len(found) == 1 else 've'}"
 
     def _rows(self, cases: Sequence[Case]) -> str:
         shown = [f"{self._folder}{c.source.path}:{c.source.line}" for c in cases[:_NAMED]]

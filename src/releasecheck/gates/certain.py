@@ -28,6 +28,7 @@ from releasecheck.gates.subject import Subject
 from releasecheck.stats import (
     aggregate,
     aggregate_cases,
+    count,
     count_of,
     exact,
     match_cases,
@@ -198,9 +199,8 @@ def _failures_reason(state: State, rule: NoRegression, pair: Shared) -> str | No
     failures = int(((before == 1) & (now == 0)).sum())
     if failures <= rule.max_new_failures:
         return None
-    are = "new failure" if failures == 1 else "new failures"
     return (
-        f"certain already, {_progress(state, pair.rows)}: {failures} {are} against the "
+        f"certain already, {_progress(state, pair.rows)}: {count(failures, 'new failure')} against the "
         f"{subject.against}, at most {rule.max_new_failures} allowed"
     )
 
@@ -221,8 +221,8 @@ def _limit_reason(state: State, side: Measured) -> str:
     word = "below" if gate.min is not None else "above"
     failing = ""
     if gate.min is not None and state.subject.has_pass_mark:
-        count = int((verdicts(side.col, rule) == 0).sum())
-        failing = f"{count_of(count, side.rows.size)} {'fails' if count == 1 else 'fail'}; "
+        bad = int((verdicts(side.col, rule) == 0).sum())
+        failing = f"{count_of(bad, side.rows.size)} {'fails' if bad == 1 else 'fail'}; "
     return (
         f"certain already, {_progress(state, side.rows)}: {failing}{_even_if(state, side.rows)} {gate.stat} "
         f"comes to {show(exact(0.0) if value is None else value, bound)}, {word} {plain(bound or 0.0)}"

@@ -10,7 +10,17 @@ import numpy as np
 
 from releasecheck.gates.sentinels import unproven
 from releasecheck.model.table import FAILED, MISSING, PENDING
-from releasecheck.stats import UNREPORTED, count_of, exact, names, plain, quote, show, verdicts
+from releasecheck.stats import (
+    UNREPORTED,
+    count,
+    count_of,
+    exact,
+    names,
+    plain,
+    quote,
+    show,
+    verdicts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,7 +120,7 @@ def _thin(subject: Subject, col: Column) -> str | None:
     gate, total = subject.gate, int(col.state.shape[0])
     scored = int(col.has_value.sum())
     if gate.min_scored is not None and scored < gate.min_scored:
-        cases = f"{scored} case{'' if scored == 1 else 's'}"
+        cases = count(scored, "case")
         return (
             f"only {cases} of {total} have a {subject.noun}, and this gate needs {gate.min_scored}"
         )
@@ -193,7 +203,7 @@ def _unstored(baseline: Baseline, metric: str, side: Against) -> str:
     anew = baseline.rejudged.get(metric)
     if anew is None or anew.unstored == 0:
         return ""
-    outputs = f"{anew.unstored} output{'' if anew.unstored == 1 else 's'}"
+    outputs = count(anew.unstored, "output")
     return (
         f"; {outputs} of the {side} were not stored, and no other judge can read them: promote a run with "
         "`store_outputs: full`, or one that this judge scored"
@@ -247,7 +257,7 @@ def _overlapping(
         return Refusal("not_comparable", reason)
     needed = subject.gate.min_scored
     if needed is not None and compared < needed:
-        reason = f"only {compared} case{'' if compared == 1 else 's'} can be compared, and this gate needs {needed}"
+        reason = f"only {count(compared, 'case')} can be compared, and this gate needs {needed}"
         return Refusal("not_comparable", reason)
     pair = Shared(
         candidate.rows[both],
@@ -315,7 +325,7 @@ def _nothing_applies(subject: Subject, table: ScoreTable, plan: Plan, rows: Indi
         return Refusal("not_selected", reason)
     reason = (
         f"nothing was measured: judge {subject.gate.metric} is not applicable to any of "
-        f"{len(cases)} case{'' if len(cases) == 1 else 's'}"
+        f"{count(len(cases), 'case')}"
     )
     return Refusal("blocked_missing", reason)
 

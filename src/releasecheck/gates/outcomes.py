@@ -12,7 +12,7 @@ from releasecheck.gates.power import gate_power, level_of
 from releasecheck.gates.regression import Comparison, Level
 from releasecheck.gates.subject import Subject
 from releasecheck.model.scorecard import OUTCOMES, GateResult, Outcome
-from releasecheck.stats import clusters_of, match_cases, plain, show
+from releasecheck.stats import clusters_of, count, match_cases, plain, show
 from releasecheck.stats.paired import holm
 
 if TYPE_CHECKING:
@@ -246,4 +246,4 @@ def _result(
 def _left_out(aside: int) -> str:
     if aside == 0:
         return ""
-    return f"; {aside} case{'' if aside == 1 else 's'} in quarantine left out"
+    return f"; {count(aside, 'case')} in quarantine left out"

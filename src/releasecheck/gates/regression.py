@@ -12,6 +12,7 @@ from releasecheck.gates.outcome import Decision
 from releasecheck.stats import (
     aggregate_cases,
     case_means,
+    count,
     exact,
     names,
     plain,
@@ -163,9 +164,7 @@ def decide_comparison(found: Comparison, p_adjusted: float | None) -> Decision:
     reason = _sentence(found, p_adjusted)
     if rule.max_new_failures is not None:
         few = len(found.new_failures) <= rule.max_new_failures
-        reason += (
-            f"; {failures_words(len(found.new_failures))}, at most {rule.max_new_failures} allowed"
-        )
+        reason += f"; {count(len(found.new_failures), 'new failure')}, at most {rule.max_new_failures} allowed"
         reason += f": {names(found.new_failures)}" if found.new_failures else ""
     return Decision(
         holds and few,
@@ -197,11 +196,6 @@ def known(value: Fraction | None, gate: GateSpec) -> Fraction:
         message = f"gate {gate.id}: a rule was asked about nothing"
         raise ValueError(message)
     return value
-
-
-def failures_words(count: int) -> str:
-    """`1 new failure`."""
-    return f"{count} new failure{'' if count == 1 else 's'}"
 
 
 def _flips(subject: Subject, pair: Shared) -> tuple[Indices, Indices]:
@@ -303,7 +297,7 @@ def _sentence(found: Comparison, p_adjusted: float | None) -> str:
     word = "rise" if found.subject.lower_is_better else "drop"
     start = (
         f"{gate.stat} {show(found.now, found.before)} against {show(found.before, found.now)} in the "
-        f"{found.rule.side}, over {compared} shared case{'' if compared == 1 else 's'}: "
+        f"{found.rule.side}, over {count(compared, 'shared case')}: "
         + _movement(found.worse, found.rule.max_drop, word)
     )
     alpha = found.level.most

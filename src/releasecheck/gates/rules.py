@@ -5,8 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from releasecheck.gates.outcome import Decision
-from releasecheck.gates.regression import failures_words, known
-from releasecheck.stats import aggregate, count_of, exact, names, plain, show, to_float, verdicts
+from releasecheck.gates.regression import known
+from releasecheck.stats import (
+    aggregate,
+    count,
+    count_of,
+    exact,
+    names,
+    plain,
+    show,
+    to_float,
+    verdicts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +42,7 @@ def rule_text(gate: GateSpec) -> str:
         }[rule.decide].format(plain(rule.max_drop))
         text += " against the anchor" if rule.against == "anchor" else ""
         most = rule.max_new_failures
-        return text if most is None else f"{text}, at most {failures_words(most)}"
+        return text if most is None else f"{text}, at most {count(most, 'new failure')}"
     return "every case passes"
 
 
@@ -48,7 +58,7 @@ def limit(subject: Subject, side: Measured) -> Decision:
     gate = subject.gate
     value = known(aggregate(gate.stat, side.col, subject.pass_rule), gate)
     cases = int(side.col.has_value.sum())
-    what = f"{gate.stat} {{}} over {cases} case{'' if cases == 1 else 's'} is {{}} {{}}"
+    what = f"{gate.stat} {{}} over {count(cases, 'case')} is {{}} {{}}"
     if gate.min is not None:
         holds, word, bound = value >= exact(gate.min), ("at least", "below"), gate.min
     elif gate.max is not None:

@@ -10,8 +10,7 @@ import numpy as np
 from releasecheck.merge import judged_anew
 from releasecheck.model.scorecard import GIVEN_UP
 from releasecheck.model.table import PENDING
-from releasecheck.scorecard.numbers import count
-from releasecheck.stats import names
+from releasecheck.stats import count, names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

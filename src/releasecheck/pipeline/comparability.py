@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from releasecheck.gates import case_changes
 from releasecheck.model.scorecard import Axis, BaselineUsed
 from releasecheck.pipeline.models import other_models
-from releasecheck.scorecard.numbers import count
-from releasecheck.stats import names
+from releasecheck.stats import count, names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

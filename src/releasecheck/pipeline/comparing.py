@@ -9,8 +9,7 @@ from releasecheck.gates import case_changes, flips
 from releasecheck.metrics import measure
 from releasecheck.pipeline.baselines import read_baseline
 from releasecheck.pipeline.models import other_models
-from releasecheck.scorecard.numbers import count
-from releasecheck.stats import exact, to_float
+from releasecheck.stats import count, exact, to_float
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -30,7 +30,7 @@ from releasecheck.model.table import (
 from releasecheck.pipeline.baselines import open_compared
 from releasecheck.pipeline.bridge_outcome import bridge_mendable, bridged_to
 from releasecheck.ports import LedgerWriter
-from releasecheck.scorecard.numbers import count
+from releasecheck.stats import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final
 
 from releasecheck.scorecard.escape import visible
-from releasecheck.stats import quote
+from releasecheck.stats import count, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,8 +58,8 @@ class Flaky:
     def seen(self) -> str:
         """What it did, in a few words."""
         flips = self.flips_same_commit + self.flips_other_commit
-        runs = f"{self.runs} run{'' if self.runs == 1 else 's'}"
-        text = f"{flips} flip{'' if flips == 1 else 's'} in {runs}"
+        runs = count(self.runs, "run")
+        text = f"{count(flips, 'flip')} in {runs}"
         return (
             f"{text}, trials disagreed in {self.trials_disagree}" if self.trials_disagree else text
         )
@@ -154,7 +154,7 @@ class Report:
     def _headline(self) -> str:
         if self.exit_code != 0:
             return (
-                f"nothing can be said of changes between runs: {len(self.runs)} finished run{'' if len(self.runs) == 1 else 's'} found, and "
+                f"nothing can be said of changes between runs: {count(len(self.runs), 'finished run')} found, and "
                 f"it takes {self.min_runs} with the same cases, judges and target"
             )
         over = f"{self.judged} verdicts followed over {self.comparable} comparable runs"

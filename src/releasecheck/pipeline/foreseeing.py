@@ -12,8 +12,7 @@ from releasecheck.model.table import ANSWERED
 from releasecheck.pipeline.bridging import judged_anew_by
 from releasecheck.pipeline.files import parse_document, read_lines
 from releasecheck.pipeline.rows import target_state
-from releasecheck.scorecard.numbers import count
-from releasecheck.stats import names
+from releasecheck.stats import count, names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

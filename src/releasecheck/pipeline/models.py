@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from releasecheck.model.record import LONGEST_FINGERPRINT
 from releasecheck.model.scorecard import MODELS_NAMED
-from releasecheck.scorecard.numbers import count
-from releasecheck.stats import quote
+from releasecheck.stats import count, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -9,9 +9,8 @@ from releasecheck.pipeline.bridge_outcome import bridge_notices
 from releasecheck.pipeline.folders import REVISIONS
 from releasecheck.pipeline.models import mixtures
 from releasecheck.scorecard.exceptions import quarantine_notice, waived_words, waiver_notice
-from releasecheck.scorecard.numbers import count
 from releasecheck.scorecard.policy import dataset_words, setting_words
-from releasecheck.stats import names
+from releasecheck.stats import count, names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -17,7 +17,7 @@ from releasecheck.model.gate import PAIRED_STATS
 from releasecheck.model.suite import ANCHOR_SUFFIX, planned_gates
 from releasecheck.model.table import CaseRow
 from releasecheck.plan.lapsing import in_force
-from releasecheck.stats import match_cases, plain
+from releasecheck.stats import count, match_cases, plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -100,7 +100,7 @@ class Sight:
         """One sentence for people."""
         if self.power is None:
             return f"{self.gate}: what it can see is not known: {self.why}"
-        seen, over = self.power.min_detectable_drop, f"over {_cases(self.cases)}"
+        seen, over = self.power.min_detectable_drop, f"over {count(self.cases, 'case')}"
         if seen is None:
             text = f"{self.gate}: sees no {self._word} at all {over}"
         elif seen == 0:
@@ -126,7 +126,7 @@ class Sight:
             return f"gate {self.gate}: what it can see is not known: {self.why}"
         more = "more cases" if self.power.basis == "trials" else "more trials or cases"
         return (
-            f"gate {self.gate} against the {self.against}, over {_cases(self.cases)}: {self._blind()}; have {more}, "
+            f"gate {self.gate} against the {self.against}, over {count(self.cases, 'case')}: {self._blind()}; have {more}, "
             "or a larger max_drop"
         )
 
@@ -222,7 +222,7 @@ def _sight(subject: Subject, rule: NoRegression, asked: Asked) -> Sight:
             why = (
                 f"{gate.stat} is no mean of cases"
                 if gate.stat not in PAIRED_STATS
-                else f"{_cases(rows.size)} of the {against} can be compared, too few or too equal to tell noise by"
+                else f"{count(rows.size, 'case')} of the {against} can be compared, too few or too equal to tell noise by"
             )
     return Sight(
         gate=gate.id,
@@ -321,7 +321,3 @@ def _placed(sight: Sight, loaded: LoadedSuite, key: str) -> Problem:
 def _up(drop: float) -> str:
     """Two digits, never fewer than it takes."""
     return plain(float(Context(prec=2, rounding=ROUND_CEILING).create_decimal(repr(drop))))
-
-
-def _cases(count: int) -> str:
-    return f"{count} case{'' if count == 1 else 's'}"

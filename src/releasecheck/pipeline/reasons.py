@@ -13,7 +13,7 @@ from releasecheck.pipeline.bridge_outcome import bridge_pending, why_given_up
 from releasecheck.pipeline.noticing import waiver_lines
 from releasecheck.pipeline.spending import ASKED, SPENT, budget_words
 from releasecheck.scorecard.lacking import owing
-from releasecheck.scorecard.numbers import count
+from releasecheck.stats import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -41,7 +41,7 @@ from releasecheck.pipeline.sentinels import bridged_in, sentinels_in
 from releasecheck.pipeline.tools import code_of
 from releasecheck.pipeline.verify import require_verified
 from releasecheck.plan import PLAN_FILE, over_by
-from releasecheck.scorecard.numbers import count
+from releasecheck.stats import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -18,6 +18,7 @@ from releasecheck.pipeline.ruling import may_answer_later, rule_for
 from releasecheck.plan import auto_shards
 from releasecheck.plan.lapsing import in_force
 from releasecheck.references import missing_names, references_in
+from releasecheck.stats import count
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -137,7 +138,7 @@ def _judge_words(spec: Judge, settle: Settle) -> str:
             f"{duration_words(rule.deadline_s)} after the last case"
         )
     if spec.sentinels:
-        words += f", {len(spec.sentinels)} sentinel{'' if len(spec.sentinels) == 1 else 's'}"
+        words += f", {count(len(spec.sentinels), 'sentinel')}"
     return words
 
 

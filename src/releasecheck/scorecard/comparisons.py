@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from releasecheck.scorecard.numbers import NOTHING, at_least, count, shown
+from releasecheck.scorecard.numbers import NOTHING, at_least, shown
 from releasecheck.scorecard.texts import shorten
-from releasecheck.stats import plain, risk_of, show
+from releasecheck.stats import count, plain, risk_of, show
 
 if TYPE_CHECKING:
     from releasecheck.model.scorecard import BaselineUsed, GateResult, Scorecard

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from releasecheck.scorecard.numbers import NOTHING, change, count, shown
+from releasecheck.scorecard.numbers import NOTHING, change, shown
 from releasecheck.scorecard.verdict import SIGNS
+from releasecheck.stats import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

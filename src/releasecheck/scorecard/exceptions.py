@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from releasecheck.scorecard.numbers import count
-from releasecheck.stats import quote
+from releasecheck.stats import count, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from releasecheck.scorecard.earlier import drift_rows, earlier_runs
 from releasecheck.scorecard.exceptions import notices
 from releasecheck.scorecard.lacking import lacking
 from releasecheck.scorecard.models import model_facts
-from releasecheck.scorecard.numbers import NOTHING, count, shown
+from releasecheck.scorecard.numbers import NOTHING, shown
 from releasecheck.scorecard.policy import change_lines, policy_words
 from releasecheck.scorecard.tables import counted, gate_rows, metric_rows
 from releasecheck.scorecard.templating import html_environment
@@ -26,6 +26,7 @@ from releasecheck.scorecard.verdict import (
     reasons,
     tone,
 )
+from releasecheck.stats import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

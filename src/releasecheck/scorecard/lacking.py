@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from releasecheck.model.scorecard import GIVEN_UP
-from releasecheck.scorecard.numbers import count, moment
+from releasecheck.scorecard.numbers import moment
+from releasecheck.stats import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

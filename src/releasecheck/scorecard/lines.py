@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from releasecheck.scorecard.comparisons import comparison_rows
 from releasecheck.scorecard.earlier import earlier_runs
-from releasecheck.scorecard.numbers import NOTHING, count
+from releasecheck.scorecard.numbers import NOTHING
 from releasecheck.scorecard.texts import listing, shorten
+from releasecheck.stats import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -60,8 +60,3 @@ def moment(written: str) -> str:
     """`2026-01-05T09:00:00.123Z` as people read it: `2026-01-05 09:00:00 UTC`."""
     match = _MOMENT.fullmatch(written)
     return written if match is None else f"{match[1]} {match[2]} UTC"
-
-
-def count(number: int, singular: str, plural: str | None = None) -> str:
-    """`1 case`, `2,500 cases`."""
-    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"

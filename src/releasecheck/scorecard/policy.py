@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from releasecheck.scorecard.numbers import count
+from releasecheck.stats import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

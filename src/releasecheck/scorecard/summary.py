@@ -17,12 +17,12 @@ from releasecheck.scorecard.exceptions import notices
 from releasecheck.scorecard.lacking import lacking
 from releasecheck.scorecard.lines import comparisons, earlier_lines, quarantine_rows
 from releasecheck.scorecard.models import model_facts
-from releasecheck.scorecard.numbers import count
 from releasecheck.scorecard.policy import change_lines
 from releasecheck.scorecard.tables import counted, gate_rows, metric_rows
 from releasecheck.scorecard.templating import markdown_environment
 from releasecheck.scorecard.texts import listing, shorten
 from releasecheck.scorecard.verdict import SIGNS, headline, is_open, next_steps, reasons, tone
+from releasecheck.stats import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from releasecheck.model.gate import BUILTIN_METRICS
-from releasecheck.scorecard.numbers import NOTHING, change, count, share, shown
+from releasecheck.scorecard.numbers import NOTHING, change, share, shown
 from releasecheck.scorecard.verdict import OUTCOME_TONES, SIGNS, gate_tone, gate_word
-from releasecheck.stats import plain, show
+from releasecheck.stats import count, plain, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from releasecheck.scorecard.exceptions import in_quarantine, waived_gates, waived_words
-from releasecheck.scorecard.numbers import count, moment
+from releasecheck.scorecard.numbers import moment
 from releasecheck.scorecard.texts import shorten
+from releasecheck.stats import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

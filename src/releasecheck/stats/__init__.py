@@ -50,7 +50,7 @@ from releasecheck.stats.power import (
     from_pairs,
     resolvable_drop,
 )
-from releasecheck.stats.shown import count_of, names, plain, quote, show
+from releasecheck.stats.shown import count, count_of, names, plain, quote, show
 
 __all__ = [
     "QUANTILES",
@@ -69,6 +69,7 @@ __all__ = [
     "cluster_sums",
     "clusters_of",
     "column",
+    "count",
     "count_of",
     "detectable_drop",
     "drop_bound",

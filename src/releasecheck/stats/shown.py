@@ -62,9 +62,14 @@ def names(ids: Sequence[str]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def count_of(count: int, total: int, noun: str = "case") -> str:
+def count(number: int, singular: str, plural: str | None = None) -> str:
+    """`1 case`, `2,500 cases`."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def count_of(number: int, total: int, noun: str = "case") -> str:
     """`3 of 84 cases`."""
-    return f"{count} of {total} {noun}{'' if total == 1 else 's'}"
+    return f"{number:,} of {count(total, noun)}"
 
 
 def _rounded(number: Fraction, digits: int) -> Decimal:

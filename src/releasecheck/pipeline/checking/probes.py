@@ -15,7 +15,7 @@ from releasecheck.model.score import JudgeFailed, NotApplicable, Pending, Scored
 from releasecheck.pipeline.checking.report import Probe
 from releasecheck.pipeline.checking.waiting import Waited, wait_for
 from releasecheck.ports import DeferredJudge
-from releasecheck.scorecard.numbers import count
+from releasecheck.stats import count
 
 if TYPE_CHECKING:
     from releasecheck.model.judge import Judge as JudgeSpec

@@ -17,12 +17,12 @@ from releasecheck.scorecard.escape import Markdown, markdown
 from releasecheck.scorecard.exceptions import notices
 from releasecheck.scorecard.lacking import lacking
 from releasecheck.scorecard.lines import compared_with, comparisons, quarantine_rows
-from releasecheck.scorecard.numbers import count
 from releasecheck.scorecard.policy import change_lines, policy_words
 from releasecheck.scorecard.tables import counted, gate_rows
 from releasecheck.scorecard.templating import markdown_environment
 from releasecheck.scorecard.texts import listing, shorten
 from releasecheck.scorecard.verdict import SIGNS, headline, is_open, next_steps, reasons, tone
+from releasecheck.stats import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

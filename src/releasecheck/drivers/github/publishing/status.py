@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from releasecheck.drivers.github.errors import Forbidden, quoted
 from releasecheck.drivers.github.publishing.evidence import Absent, Judged, Unverifiable
 from releasecheck.drivers.github.publishing.results import Done, Failed, Result, Skipped
-from releasecheck.scorecard.numbers import count
 from releasecheck.scorecard.verdict import headline
+from releasecheck.stats import count
 
 if TYPE_CHECKING:
     from releasecheck.canonical import Json
