@@ -32,6 +32,7 @@ from releasecheck.stats import (
     show,
     t_quantile,
     to_float,
+    two_digits,
     verdicts,
     wilson,
     yes_or_no,
@@ -438,3 +439,12 @@ def test_yes_or_no__amounts_and_grades_are_none(
     assert col is not None
     assert zeros_and_ones(col, ends) is verdicts_only
     assert yes_or_no(col, ends) is all_agree
+
+
+@pytest.mark.parametrize(
+    ("value", "above", "below"),
+    [(0.0501, "0.051", "0.05"), (0.05, "0.05", "0.05"), (-0.123, "-0.12", "-0.13"), (351.0, "360", "350")],
+)  # fmt: skip
+def test_two_digits__stays_on_its_side(value: float, above: str, below: str) -> None:
+    """B88: what a gate is said to notice is never less than what it does notice."""
+    assert (two_digits(value), two_digits(value, up=False)) == (above, below)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from decimal import ROUND_CEILING, Context
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -17,7 +16,7 @@ from releasecheck.model.gate import PAIRED_STATS
 from releasecheck.model.suite import ANCHOR_SUFFIX, planned_gates
 from releasecheck.model.table import CaseRow
 from releasecheck.plan.lapsing import in_force
-from releasecheck.stats import count, match_cases, plain
+from releasecheck.stats import count, match_cases, plain, two_digits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -106,7 +105,7 @@ class Sight:
         elif seen == 0:
             text = f"{self.gate}: blocks four unchanged runs of five {over}"
         else:
-            text = f"{self.gate}: sees a {self._word} of {_up(seen)} or more in four runs of five, {over}"
+            text = f"{self.gate}: sees a {self._word} of {two_digits(seen)} or more in four runs of five, {over}"
         if self.underpowered:
             text += f"; {self._blind()}"
         return f"{text} ({WORDS[self.power.basis]})"
@@ -118,7 +117,7 @@ class Sight:
     def _blind(self) -> str:
         told = None if self.power is None else self.power.resolvable_drop
         text = f"it cannot tell a {self._word} of its max_drop {plain(self.max_drop)} from none"
-        return f"{text}, only one of {_up(told)}" if told is not None else text
+        return f"{text}, only one of {two_digits(told)}" if told is not None else text
 
     def warning(self) -> str:
         """What is wrong with it, and what to do."""
@@ -316,8 +315,3 @@ def _placed(sight: Sight, loaded: LoadedSuite, key: str) -> Problem:
     name = sight.gate if sight.gate in ids else sight.gate.removesuffix(ANCHOR_SUFFIX)
     loc = ("gates", ids.index(name), "no_regression", key)
     return problem_at(loaded.document, loc, sight.warning())
-
-
-def _up(drop: float) -> str:
-    """Two digits, never fewer than it takes."""
-    return plain(float(Context(prec=2, rounding=ROUND_CEILING).create_decimal(repr(drop))))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from decimal import ROUND_CEILING, Context
 from typing import TYPE_CHECKING, Final
 
 from typing_extensions import override
 
-from releasecheck.stats import plain, show, wilson
+from releasecheck.stats import plain, show, two_digits, wilson
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,7 +116,7 @@ class Planted:
 
     def line(self, word: str) -> str:
         """`a true drop of 0.02 (max_drop) is found in 52.1 % (49.0 to 55.2)`."""
-        start = f"a true {word} of {_short(self.drop)} ({self.what})"
+        start = f"a true {word} of {two_digits(self.drop)} ({self.what})"
         if self.why is not None and not self.tally.rounds:
             return f"{start} could not be planted: {self.why}"
         if not self.tally.rate.rounds:
@@ -202,10 +201,10 @@ class Tried:
             reached = _quantile(tally.values, self.usual if side == "min" else 1 - self.usual)
             return (
                 f"{gate.id} {blocks}: {side} {plain(bound or 0.0)} is where noise alone carries {gate.stat} to; "
-                f"{side} {_near(reached, up=side == 'max')} would leave room for it"
+                f"{side} {two_digits(reached, up=side == 'max')} would leave room for it"
             )
         reached = max(0.0, _quantile(tally.drops, 1 - self.usual))
-        room = _near(reached, up=True)
+        room = two_digits(reached, up=True)
         if rule.decide == "non-inferior":
             return (
                 f"{gate.id} {blocks}: so few or noisy cases cannot show that no more than "
@@ -299,15 +298,3 @@ def _quantile(values: list[float], share: float) -> float:
     """The smallest of the values that no more than 1 - share of them exceed."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
-
-
-def _near(value: float, *, up: bool) -> str:
-    """Two digits, on the side that leaves more room."""
-    if value < 0:
-        return f"-{_near(-value, up=not up)}"
-    context = Context(prec=2, rounding=ROUND_CEILING if up else "ROUND_FLOOR")
-    return plain(float(context.create_decimal(repr(value))))
-
-
-def _short(drop: float) -> str:
-    return _near(drop, up=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from releasecheck.scorecard.numbers import NOTHING, at_least, shown
+from releasecheck.scorecard.numbers import NOTHING, shown
 from releasecheck.scorecard.texts import shorten
-from releasecheck.stats import count, plain, risk_of, show
+from releasecheck.stats import count, plain, risk_of, show, two_digits
 
 if TYPE_CHECKING:
     from releasecheck.model.scorecard import BaselineUsed, GateResult, Scorecard
@@ -141,7 +141,7 @@ def _sees(gate: GateResult) -> str:
         return "would not notice however much worse" if gate.resolvable_drop is not None else ""
     if seen == 0:
         return "would block four of five runs in which nothing changed"
-    return f"notices {at_least(seen)} worse or more, in four of five runs"
+    return f"notices {two_digits(seen)} worse or more, in four of five runs"
 
 
 def _warning(gate: GateResult) -> str:
@@ -149,6 +149,6 @@ def _warning(gate: GateResult) -> str:
     if told is None or not limit or told <= limit:
         return ""
     return (
-        f"too few or too noisy cases to tell {plain(limit)} worse from no change, only {at_least(told)} or more: "
+        f"too few or too noisy cases to tell {plain(limit)} worse from no change, only {two_digits(told)} or more: "
         "have more cases or trials, or a larger max_drop"
     )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from releasecheck.stats import plain, show
+from releasecheck.stats import show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,11 +43,6 @@ def change(metric: str, value: float | None, against: Iterable[float | None] = (
         return NOTHING
     sign = "+" if value > 0 else "\N{MINUS SIGN}" if value < 0 else "±"
     return sign + shown(metric, abs(value), against)
-
-
-def at_least(value: float) -> str:
-    """A size with two digits, never rounded down."""
-    return plain(float(Context(prec=2, rounding=ROUND_CEILING).create_decimal(repr(value))))
 
 
 def share(part: int, whole: int) -> str:

@@ -50,7 +50,7 @@ from releasecheck.stats.power import (
     from_pairs,
     resolvable_drop,
 )
-from releasecheck.stats.shown import count, count_of, names, plain, quote, show
+from releasecheck.stats.shown import count, count_of, names, plain, quote, show, two_digits
 
 __all__ = [
     "QUANTILES",
@@ -100,6 +100,7 @@ __all__ = [
     "sign_flip",
     "t_quantile",
     "to_float",
+    "two_digits",
     "verdicts",
     "wilson",
     "yes_or_no",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
@@ -45,6 +45,12 @@ def show(value: float | Fraction, *against: float | Fraction | None, percent: bo
 def plain(number: float) -> str:
     """A number as it was written: its shortest decimal, without a trailing `.0`."""
     return _text(Decimal(repr(float(number))))
+
+
+def two_digits(value: float, *, up: bool = True) -> str:
+    """A number to two digits, never below it, or with `up` false never above it."""
+    context = Context(prec=2, rounding=ROUND_CEILING if up else ROUND_FLOOR)
+    return plain(float(context.create_decimal(repr(value))))
 
 
 def quote(name: str) -> str:

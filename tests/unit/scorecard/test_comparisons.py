@@ -12,9 +12,10 @@ from releasecheck.scorecard.earlier import drift_rows, earlier_runs
 from releasecheck.scorecard.exceptions import notices
 from releasecheck.scorecard.lines import compared_with, comparisons, earlier_lines, quarantine_rows
 from releasecheck.scorecard.models import model_facts
-from releasecheck.scorecard.numbers import NOTHING, at_least
+from releasecheck.scorecard.numbers import NOTHING
 from releasecheck.scorecard.tables import gate_rows, metric_rows
 from releasecheck.scorecard.verdict import headline, next_steps, reasons, tone
+from releasecheck.stats import two_digits
 from tests.unit.scorecard import samples
 
 
@@ -106,7 +107,7 @@ def test_comparison_rows__say_what_a_gate_can_see(
     row = row_of(min_detectable_drop=seen, resolvable_drop=told)
     assert row.sees == sees
     assert bool(row.warning) is warns
-    assert not warns or f"only {at_least(told or 0)} or more" in row.warning
+    assert not warns or f"only {two_digits(told or 0)} or more" in row.warning
 
 
 def test_comparison_rows__name_the_run_and_count_the_cases() -> None:
