@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats as scipy_stats
+from scipy import stats as scipy_stats  # type: ignore[import-untyped]
 
 from releasecheck.stats.lattice import exact_p, p_no_drop, steps_for
 from releasecheck.stats.paired import mcnemar, sign_flip
@@ -56,11 +56,7 @@ def test_p_no_drop__of_yes_and_no_is_mcnemars(failures: int, passes: int, same: 
 
 def test_p_no_drop__is_not_just_below_what_it_is() -> None:
     """Contract section 6: comparisons at a threshold are exact, 1/4 is not below 0.25."""
-    assert (
-        p_no_drop(np.array([2.0, 3.0]), 0)
-        == p_no_drop(np.array([1.0, 1.0]), 0)
-        == 0.25
-    )
+    assert p_no_drop(np.array([2.0, 3.0]), 0) == p_no_drop(np.array([1.0, 1.0]), 0) == 0.25
 
 
 @given(

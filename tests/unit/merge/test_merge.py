@@ -794,7 +794,7 @@ def test_merge__a_ticket_of_a_sentinel_is_no_ticket_of_a_case() -> None:
 def test_shared_tickets__whoever_holds_one_beside_another_is_told() -> None:
     """B133, G-19: a retry or revision goes by them, when one of the holders is asked anew."""
     frame = make_frame(("c0", "c1"), judges=("exact", "tone"))
-    records = [output("c0"), score("c0", Pending("t")), score("c0", 1.0, ticket="t")]
+    records: list[Record] = [output("c0"), score("c0", Pending("t")), score("c0", 1.0, ticket="t")]
     assert frame.merge(one(frame, *records)).shared_tickets == frozenset()
     records += [score("c0", judge="tone", ticket="t"), output("c1"), score("c1", Pending("t"))]
     # What became of the other one does not matter: its answer may be what came for the first.
