@@ -31,8 +31,8 @@ test: ## lint, types, layers, and every test but the long ones (under 10 minutes
 
 test-all: ## all of that, and the soaks
 	@$(MAKE) --no-print-directory lint
-	@echo "test: running all tests, two at a time; soaks take long"
-	@$(BIN)/pytest -n 2 --dist worksteal
+	@echo "test: running all tests, two at a time; soaks and fuzzing take long"
+	@RELEASECHECK_LONG_TESTS=1 $(BIN)/pytest -n 2 --dist worksteal
 
 sabotage: ## break each rule of gates in a copy of the program, and see that its tests turn red
 	@sh .ci/setup dev

@@ -133,6 +133,7 @@ def test_one_of_two_shards_left(site: Site) -> None:
     assert card(play)["counts"]["missing"] == 2
 
 
+@pytest.mark.soak
 def test_no_shard_uploads(site: Site) -> None:
     """Trap 2: nothing at all arrives, and that is no success."""
     play = site.push()
@@ -200,6 +201,7 @@ def test_rerun_of_all_jobs__another_plan_ignores_old_files(site: Site) -> None:
     assert not set(old) & set(names(play, SHARD))
 
 
+@pytest.mark.soak
 def test_rerun_of_all_jobs__the_old_files_are_still_listed(site: Site) -> None:
     """C-03, trap 6: shards, finish and publish of the new plan meet the old one's artifacts."""
     play = site.push()
@@ -227,6 +229,7 @@ def test_rerun_of_all_jobs__the_same_plan(site: Site) -> None:
     assert sum(site.asked().values()) == 4
 
 
+@pytest.mark.soak
 def test_rerun_of_all_jobs__the_same_plan_and_its_files_are_still_listed(site: Site) -> None:
     """C-03, trap 6: where earlier attempts' files stay visible they count, and the decision stands."""
     play = site.push()

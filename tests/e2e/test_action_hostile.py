@@ -247,6 +247,7 @@ def test_working_tree__cannot_stand_in_for_our_modules(site: Site) -> None:
     assert ran["finish"].outputs["verdict"] == "pass", ran["plan"].log
 
 
+@pytest.mark.soak
 def test_summary__is_bounded_with_thousands_of_cases(site: Site) -> None:
     """Trap 17, P-09: the run that matters most has the longest page, and it is shown."""
     base = site.head

@@ -290,6 +290,7 @@ open_judge.contract = "evaluator@2"
 """
 
 
+@pytest.mark.soak
 def test_plugins__a_judge_may_answer_later(site: Path, tmp_path: Path) -> None:
     """S1-02, S1-05, G-14: settled, counted and purged like every judge that answers later."""
     module = site / "brief_checks.py"

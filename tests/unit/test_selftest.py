@@ -234,6 +234,7 @@ def test_self_test__knows_new_failures_from_a_drop(tmp_path: Path) -> None:
     assert "significant" not in advice
 
 
+@pytest.mark.soak
 def test_self_test__finds_what_it_promises(tmp_path: Path) -> None:
     found = tried(tmp_path, SURE, rounds=80)
     drops = {one.what: one for one in gate_in(found, "sure").planted}

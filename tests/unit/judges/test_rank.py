@@ -81,7 +81,7 @@ def test_rank__says_what_to_do() -> None:
     )
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @example(ranked=["d0"], grades={"d0": 1}, k=1)
 @example(ranked=["d1", "d0"], grades={"d0": 3, "d1": 0, "d2": 1}, k=10)
 @given(

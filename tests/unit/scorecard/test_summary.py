@@ -102,7 +102,7 @@ def test_render_summary__says_so_when_nothing_fits() -> None:
         render_summary(samples.blocked().report, 200)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.lists(st.sampled_from([t for t in ALL if len(t) < 600]), min_size=1, max_size=8))
 def test_render_summary__any_hostile_report_fits_a_comment(texts: list[str]) -> None:
     """B110: the worst run still gets a comment, and ids, reasons and notices of any kind are cut."""
