@@ -241,6 +241,11 @@ def _after_missing(scorecard: Scorecard, resume: str, retry: str) -> Iterator[st
             f"Run {resume}, or re-run the failed jobs: only what is missing or failed "
             "is asked again, and what was measured is kept."
         )
+    elif _nothing_to_be_had(scorecard):
+        yield (
+            "What is missing cannot be had again, since the answers were not kept (`store_outputs`, `purge`): start a "
+            "new run."
+        )
     elif _nothing_to_redo(scorecard):
         yield (
             "No score failed or is missing, so that a retry has nothing to redo: what each gate lacks stands in its "
@@ -269,6 +274,13 @@ def _after_missing(scorecard: Scorecard, resume: str, retry: str) -> Iterator[st
         yield "If a case fails every time, its error stands with the case below."
 
 
+def _nothing_to_be_had(scorecard: Scorecard) -> bool:
+    """Whether all that is missing was to be judged from answers that nobody kept."""
+    lost = sum(one.given_up.get("output_not_stored", 0) for one in scorecard.incomplete)
+    counts = scorecard.counts
+    return bool(lost) and counts.failed + counts.missing + counts.pending == lost
+
+
 def _nothing_to_redo(scorecard: Scorecard) -> bool:
     """Whether gates refuse for other reasons than scores that are not there, of this run or one judged anew."""
     counts = scorecard.counts
@@ -288,6 +300,13 @@ def _after_not_comparable(scorecard: Scorecard) -> Iterator[str]:
         yield (
             "Promote an accepted run with `releasecheck baseline promote` (this one with `--accept REASON`), or allow "
             "the first run without one by `baseline: {on_missing: bootstrap}`."
+        )
+    elif scorecard.anchor is None and any(
+        gate.outcome == "not_comparable" and gate.against == "anchor" for gate in scorecard.gates
+    ):
+        yield (
+            "There is no anchor yet: promote a release to the folder that `baseline: {anchor: FOLDER}` names with "
+            "`releasecheck baseline promote OUT --to FOLDER` (this run with `--accept REASON`)."
         )
     elif used.judges_changed:
         yield (

@@ -92,6 +92,19 @@ def test_next_steps__a_spent_budget_is_no_reason_to_resume() -> None:
     assert step.startswith("Run `releasecheck resume out`")
 
 
+def test_next_steps__what_nobody_kept_takes_a_new_run() -> None:
+    """A retry would find the same answers gone again."""
+    counts = {"cases": 40, "trials": 40, "pairs": 40, "scored": 39, "not_applicable": 0}
+    counts |= {"failed": 0, "missing": 1, "pending": 0}
+    lost = {"judge": "tone", "missing": 1, "failed": 0, "given_up": {"output_not_stored": 1}}
+    changes = {"verdict": "blocked_missing", "status": "completed", "counts": counts}
+    entry = {"message": "no score", "expected": 40, **lost}
+    (step,) = next_steps(card(**changes, incomplete=[entry]))
+    assert "cannot be had again" in step
+    other = {**entry, "given_up": {}}
+    assert "releasecheck retry" in next_steps(card(**changes, incomplete=[other]))[0]
+
+
 def test_next_steps__nobody_is_sent_to_retry_what_did_not_fail() -> None:
     """Too few scores (`min_scored`) or too many not applicable: nothing failed, and `retry` would refuse."""
     counts = {"cases": 40, "trials": 40, "pairs": 40, "scored": 26, "not_applicable": 14}
@@ -123,6 +136,8 @@ def test_next_steps__there_is_no_worst_case_where_nothing_fell() -> None:
     [
         ({"gates": [samples.gate(outcome="not_comparable")],
           "baseline": samples.baseline_used(cases={"same": 84})}, "stands in its reason"),
+        ({"gates": [samples.gate(outcome="not_comparable", against="anchor")],
+          "baseline": samples.baseline_used()}, "There is no anchor yet"),
         ({"gates": [samples.gate(outcome="not_comparable")]}, "on_missing: bootstrap"),
         ({"gates": [samples.gate(outcome="not_comparable")],
           "baseline": samples.baseline_used(judges_changed=["exact"])}, "A judge changed since the baseline (exact)"),
