@@ -241,6 +241,28 @@ def test_cancelled__leaves_no_process(tmp_path: Path, pids: Pids) -> None:
     assert pids.left() == set()
 
 
+@pytest.mark.parametrize("steps", range(12))
+def test_cancelled_while_it_starts__ends_and_leaves_no_process(
+    steps: int, tmp_path: Path, pids: Pids
+) -> None:
+    """B38: at every moment between the call and the pipes."""
+
+    async def inside() -> None:
+        environment = {"PIDS": str(pids.folder)}
+        async with running(
+            tmp_path, shell(f"touch $PIDS/$$; {SLEEPER} & wait"), environment=environment
+        ) as target:
+            call = asyncio.ensure_future(target.answer(call_of()))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            call.cancel()
+            async with asyncio.timeout(20):
+                await asyncio.gather(call, return_exceptions=True)
+
+    asyncio.run(inside())
+    assert pids.left() == set()
+
+
 def test_stdin__that_nobody_reads_is_no_failure(tmp_path: Path) -> None:
     assert output_of(ask(tmp_path, python("print('ok')"), "x" * 2_000_000)) == "ok"
 

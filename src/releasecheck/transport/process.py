@@ -241,15 +241,24 @@ async def start_child(
         how = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
     if log is not None:
         how |= {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
-    transport, protocol = await asyncio.get_running_loop().subprocess_exec(
-        lambda: GroupProtocol(on_stdout),
-        command[0],
-        *command[1:],
-        cwd=program.cwd,
-        env=dict(program.environment),
-        **how,
+    starting = asyncio.ensure_future(
+        asyncio.get_running_loop().subprocess_exec(
+            lambda: GroupProtocol(on_stdout),
+            command[0],
+            *command[1:],
+            cwd=program.cwd,
+            env=dict(program.environment),
+            **how,
+        )
     )
-    return Child(transport, protocol)
+    try:
+        return Child(*await asyncio.shield(starting))
+    except asyncio.CancelledError:
+        # asyncio waits for ever on a start that is cut short between its pipes, and ends the leader alone.
+        await asyncio.wait([starting])
+        if not starting.cancelled() and starting.exception() is None:
+            await Child(*starting.result()).stop()
+        raise
 
 
 async def run_program(
