@@ -6,6 +6,8 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.e2e.site import SHARD, bundle, card, names
 from tests.staging import ACTION, ROOT
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from tests.e2e.site import Site
 
 
+@pytest.mark.soak
 def test_stages__with_a_python_of_their_own(site: Site) -> None:
     """Each stage is a process of its own, isolated, with the modules of this checkout (trap 22)."""
     site.interpreter.path = site.folder / "real"

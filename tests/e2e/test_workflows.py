@@ -136,6 +136,7 @@ def test_workflow__pull_request_that_weakens_its_own_gate(repo: Repository) -> N
     assert "all" in comment.body
 
 
+@pytest.mark.soak
 def test_workflow__one_shard_that_passes_and_finish_alone_again(repo: Repository) -> None:
     """One artifact of a kind, then the finish job by itself decides the same (traps 2, 3; C-16)."""
     repo.write("releasecheck.yaml", config(shards=1))

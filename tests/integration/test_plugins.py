@@ -145,6 +145,7 @@ def test_plugins__another_contract_is_refused_by_its_name(
     assert expected in done.stderr
 
 
+@pytest.mark.soak
 def test_plugins__another_one_than_planned_is_refused(site: Path, tmp_path: Path) -> None:
     place = Place(tmp_path / "suite", site)
     assert place("plan", "releasecheck.yaml", "--out", "plan").returncode == 0
