@@ -13,19 +13,21 @@ from releasecheck.config.nodes import Loc, MapNode, problem_at
 from releasecheck.judges.normalize import text_of
 from releasecheck.judges.numeric import number_of
 from releasecheck.judges.rank import relevant_ids
+from releasecheck.judges.wrap import ExpectedPart
 from releasecheck.model.gate import BUILTIN_METRICS
 from releasecheck.model.judge import ContainsJudge, NumericJudge, RankJudge, SimilarityJudge
 from releasecheck.model.nearest import listing, nearest
+from releasecheck.model.score import JudgeFailed
 from releasecheck.stats import count_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from releasecheck.canonical import Json
     from releasecheck.errors import Problem
     from releasecheck.model.case import Case
     from releasecheck.model.gate import GateSpec
-    from releasecheck.model.judge import Judge, When
+    from releasecheck.model.judge import Judge
     from releasecheck.model.suite import Suite
 
 _NAMED: Final = 3
@@ -52,11 +54,19 @@ def check_coverage(
     return cover.problems
 
 
-def applies(when: When | None, case: Case) -> bool:
-    """Whether a judge with this `when` has something to say about the case."""
-    return when is None or when.admits(
-        case.tags, case.split, has_expected=case.expected is not None
-    )
+def _parts(judge: Judge, cases: Sequence[Case]) -> dict[str, Json]:
+    """What each case expects of a judge, by the case's id; None where it names nothing.
+
+    An expression that cannot be evaluated on a case leaves it without, which the judge says for itself.
+    """
+    if judge.expected is None:
+        return {case.id: case.expected for case in cases}
+    try:
+        part = ExpectedPart(judge.expected)
+    except ValueError:
+        return {case.id: None for case in cases}  # said where the judge itself is checked
+    found = {case.id: part(case.expected) for case in cases}
+    return {name: None if isinstance(one, JudgeFailed) else one for name, one in found.items()}
 
 
 class _Cover:
@@ -80,14 +90,20 @@ class _Cover:
     def judge(self, judge: Judge, loc: Loc) -> None:
         """It applies to something, and what it compares with is there."""
         when = judge.when
-        reached = [case for case in self._cases if applies(when, case)]
+        parts = _parts(judge, self._cases)
+        reached = [
+            case
+            for case in self._cases
+            if when is None
+            or when.admits(case.tags, case.split, has_expected=parts[case.id] is not None)
+        ]
         self._reach[judge.id] = reached
         if when is not None:
             self._names(when.tags, when.split, (*loc, "when"))
             if not reached and not self._has_problem_in((*loc, "when")):
                 self._bad((*loc, "when"), f"no case fits, so that {judge.id!r} judges nothing")
         if need_expected(judge):
-            self._expected(judge, reached, loc)
+            self._expected(judge, reached, parts, loc)
 
     def _names(self, tags: Sequence[str] | None, split: str | None, loc: Loc) -> None:
         for tag in tags or ():
@@ -100,21 +116,24 @@ class _Cover:
         start = problem_at(self._document, loc, "").key or ""
         return any((problem.key or "").startswith(start) for problem in self.problems)
 
-    def _expected(self, judge: Judge, reached: Sequence[Case], loc: Loc) -> None:
-        without = [case for case in reached if case.expected is None]
+    def _expected(
+        self, judge: Judge, reached: Sequence[Case], parts: Mapping[str, Json], loc: Loc
+    ) -> None:
+        named = "`expected`" if judge.expected is None else f"`{judge.expected}` of `expected`"
+        without = [case for case in reached if parts[case.id] is None]
         if without:
             self._bad(
                 loc,
-                f"the {judge.type} judge {judge.id!r} compares with `expected`, and "
+                f"the {judge.type} judge {judge.id!r} compares with {named}, and "
                 f"{self._count(without, len(reached))} none ({self._rows(without)}); add it there, "
                 "or restrict the judge with `when: {has: expected}`",
             )
         fits, wanted = _shape(judge)
-        odd = [case for case in reached if case.expected is not None and not fits(case.expected)]
+        odd = [c for c in reached if parts[c.id] is not None and not fits(parts[c.id])]
         if odd:
             self._bad(
                 loc,
-                f"the {judge.type} judge {judge.id!r} needs {wanted} as `expected`, and "
+                f"the {judge.type} judge {judge.id!r} needs {wanted} as {named}, and "
                 f"{self._count(odd, len(reached))} something else ({self._rows(odd)})",
             )
 

@@ -104,13 +104,14 @@ def _sentinel_problems(spec: Judge) -> Iterator[Problem]:
 
 
 def _input_problems(spec: Judge) -> Iterator[Problem]:
-    if spec.input is None:
-        return
-    try:
-        Selector(spec.input)
-    except ValueError as error:
-        line = " ".join(str(error).split())
-        yield Problem(f"not a JMESPath: {line}", key="input")
+    for key, expression in (("input", spec.input), ("expected", spec.expected)):
+        if expression is None:
+            continue
+        try:
+            Selector(expression)
+        except ValueError as error:
+            line = " ".join(str(error).split())
+            yield Problem(f"not a JMESPath: {line}", key=key)
 
 
 def _kind_problems(spec: Judge, root: Path | None) -> Iterator[Problem]:

@@ -1,4 +1,4 @@
-"""What every judge shares, applied once and outside of it: `when`, `input`, `negate`, clean reasons."""
+"""What every judge shares, applied once and outside of it: `expected`, `when`, `input`, `negate`, clean reasons."""
 
 from __future__ import annotations
 
@@ -54,6 +54,7 @@ class WrappedJudge(Judge):
         self._inner = inner
         self._when = spec.when
         self._select = None if spec.input is None else Selector(spec.input)
+        self._expected = None if spec.expected is None else ExpectedPart(spec.expected)
         self._negate = isinstance(spec, YesNoJudge | OthersJudge) and spec.negate
         self._redactor = redactor
 
@@ -66,6 +67,11 @@ class WrappedJudge(Judge):
 
     def _shown(self, ask: JudgeAsk) -> JudgeAsk | JudgeAnswer:
         """What the judge itself is asked, or the answer where it is not asked at all."""
+        if self._expected is not None:
+            wanted = self._expected(ask.case.expected)
+            if isinstance(wanted, JudgeFailed):
+                return self._presentable(wanted)
+            ask = ask._replace(case=ask.case._replace(expected=wanted))
         not_for = None if self._when is None else why_not_applicable(self._when, ask.case)
         if not_for is not None:
             return NotApplicable(not_for)
@@ -196,6 +202,29 @@ class Selector:
             return cannot(
                 "missing_part", f"`input: {self._expression}` finds nothing in {_outline(output)}"
             )
+        return part
+
+
+class ExpectedPart:
+    """`expected: sources[0]`: a JMESPath into what a case expects; finding nothing is None, as if it named none."""
+
+    def __init__(self, expression: str) -> None:
+        """Compile it.
+
+        Raises:
+            ValueError: it is no JMESPath.
+        """
+        self._expression = expression
+        self._compiled = jmespath.compile(expression)
+
+    def __call__(self, expected: Json) -> Json | JudgeFailed:
+        """The part, or why it cannot be had."""
+        try:
+            part: Json = self._compiled.search(expected)
+            json.dumps(part, allow_nan=False)
+        except _EVALUATION_ERRORS as error:
+            message = f"`expected: {self._expression}` cannot be evaluated on this case: {error}"
+            return cannot("input_failed", message)
         return part
 
 

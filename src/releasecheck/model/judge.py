@@ -94,6 +94,8 @@ class JudgeBase(Written):
     """Its name in gates and reports; unique in the suite."""
     input: str | None = None
     """JMESPath into the output; judges a part of it."""
+    expected: str | None = None
+    """JMESPath into the case's `expected`; the judge sees that part, and a case without it names none."""
     when: When | None = None
     """The cases it applies to; the rest is not applicable. None is all."""
     better: Literal["higher", "lower"] = "higher"

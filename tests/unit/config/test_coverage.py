@@ -121,3 +121,20 @@ def test_check_coverage__gates_and_judges_that_reach(folder: Folder) -> None:
     )
 
     assert len(folder.cases(config(judges=WITH, gates=gates), ROWS)) == 3
+
+
+def test_check_coverage__a_part_of_expected(folder: Folder) -> None:
+    """A judge with `expected: PATH` reaches the cases that name the part, and says which do not."""
+    rows = lines(
+        {"id": "c1", "input": "a", "expected": {"right": "a"}},
+        {"id": "c2", "input": "b", "expected": {"source": "s"}},
+    )
+    right = "{id: j, type: exact, expected: right"
+    source = "{id: k, type: contains, expected: source, when: {has: expected}}"
+    gate = "[{id: g, metric: j, min: 0.5}]"
+    assert folder.refused(config(judges=f"[{right}}}, {source}]", gates=gate), rows) == [
+        "r.yaml:5:10: judges[0]: the exact judge 'j' compares with `right` of `expected`, and 1 of 2 cases has "
+        "none (c.jsonl:2); add it there, or restrict the judge with `when: {has: expected}`"
+    ]
+    wrong = config(judges="[{id: j, type: exact, expected: 'a['}]", gates=gate)
+    assert "not a JMESPath" in folder.refused(wrong, rows)[0]

@@ -228,3 +228,37 @@ def test_open_judges__secret_in_a_mismatch__is_redacted() -> None:
     judge = opened(spec_of("exact"), redactor=Redactor({"KEY": "s3cr3t-value"}))
     found = asyncio.run(judge.judge(ask("it is s3cr3t-value", "no"))).answer
     assert "[redacted:KEY]" in reason(found)
+
+
+def by_part(path: str, output: Any, expected: Any, **settings: Any) -> JudgeAnswer:
+    judge = opened(spec_of("exact", expected=path, **settings))
+    return asyncio.run(judge.judge(ask(output, expected))).answer
+
+
+@pytest.mark.parametrize(
+    ("path", "expected", "output", "value"),
+    [
+        ("a", {"a": "x", "b": "y"}, "x", 1.0),
+        ("b", {"a": "x", "b": "y"}, "x", 0.0),
+        ("a[1]", {"a": ["v", "x"]}, "x", 1.0),
+        ("a", {"a": 0}, 0, 1.0),  # B26: nought is named
+        ("a", {"a": ""}, "", 1.0),
+    ],
+)
+def test_expected__is_the_part_that_is_compared(
+    path: str, expected: Any, output: Any, value: float
+) -> None:
+    """One case tells several judges what each looks for."""
+    assert said(by_part(path, output, expected)) == value
+
+
+@pytest.mark.parametrize("expected", [{"b": "x"}, "x", None, {"a": None}])
+def test_expected__without_its_part__names_none(expected: Any) -> None:
+    """Never a pass: a failure, or outside where the judge asks for cases that name it."""
+    assert isinstance(by_part("a", "x", expected), JudgeFailed)
+    outside = by_part("a", "x", expected, when={"has": "expected"})
+    assert isinstance(outside, NotApplicable)
+
+
+def test_expected__that_cannot_be_evaluated__fails() -> None:
+    assert said(by_part("length(a, a)", "x", {"a": "x"})) == "input_failed"
