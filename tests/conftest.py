@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import hypothesis
+import pytest
+
+from tests.browser import HOW_TO_GET, chromium, chromium_program
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser
 
 # A CI machine may be slow, and what it finds must be found again at a desk.
 # Fuzzing for longer is for `make test-all`.
@@ -14,3 +23,15 @@ hypothesis.settings.register_profile(
     "ci", deadline=None, derandomize=True, print_blob=True, max_examples=EXAMPLES
 )
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, one for all tests of a process; where there is none, CI fails and others say what was not run."""
+    program = chromium_program()
+    if program is None:
+        if os.environ.get("CI"):
+            pytest.fail(HOW_TO_GET)
+        pytest.skip(f"not run: {HOW_TO_GET}")
+    with chromium(program) as started:
+        yield started

@@ -13,7 +13,7 @@ import click
 import pytest
 from pydantic import TypeAdapter
 
-from releasecheck.cli import COMMANDS
+from releasecheck.cli import COMMANDS, module_of
 from releasecheck.config.nodes import plain
 from releasecheck.config.reading import read_yaml
 from releasecheck.judges.answer import LONGEST_TICKET
@@ -159,7 +159,7 @@ def options_of(command: click.Command) -> set[str]:
 
 def test_pages__name_only_options_that_exist() -> None:
     """An option of `releasecheck`, on any page, is an option of some command."""
-    modules = [import_module(f"releasecheck.cli.{name}") for name in COMMANDS]
+    modules = [import_module(module_of(name)) for name in COMMANDS]
     known = {"--version", "--help"}.union(*(options_of(module.command) for module in modules))
     named: set[str] = set()
     for page in [*PAGES, DOCS.parent / "README.md"]:

@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "rescore": "Judge the stored outputs of a run again, without calling the target.",
     "status": "Say how far a run is.",
     "compare": "Compare two runs: flipped cases and metric differences.",
+    "import": "Convert a suite or a log of another tool.",
     "verify": "Recompute a bundle from itself.",
     "purge": "Forget the answers of a decided run, here and at its judges.",
     "baseline": "Show or fetch a baseline, or promote a run to be one.",
@@ -33,6 +34,11 @@ COMMANDS: Final = {
     "action": "One stage of the GitHub Action; called by action.yml.",
 }
 """Names and one line each, so that `--help` imports none of them."""
+
+
+def module_of(name: str) -> str:
+    """The module of a command; `import` is no name that a module can have."""
+    return f"releasecheck.cli.{'importing' if name == 'import' else name}"
 
 
 class Commands(click.Group):
@@ -46,7 +52,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"releasecheck.cli.{cmd_name}").command
+        command: click.Command = import_module(module_of(cmd_name)).command
         return command
 
     @override

@@ -7,15 +7,16 @@ import hashlib
 from typing import TYPE_CHECKING, Final
 
 from releasecheck.assets import templates_dir
-from releasecheck.scorecard.cases import ATTENTION, KINDS, select
 from releasecheck.scorecard.comparisons import comparison_rows
 from releasecheck.scorecard.earlier import drift_rows, earlier_runs
 from releasecheck.scorecard.exceptions import notices
+from releasecheck.scorecard.explorer import case_context
 from releasecheck.scorecard.lacking import lacking
 from releasecheck.scorecard.models import model_facts
 from releasecheck.scorecard.numbers import NOTHING, shown
+from releasecheck.scorecard.pictures import picture_context
 from releasecheck.scorecard.policy import change_lines, policy_words
-from releasecheck.scorecard.tables import counted, gate_rows, metric_rows
+from releasecheck.scorecard.tables import counted, gate_rows
 from releasecheck.scorecard.templating import html_environment
 from releasecheck.scorecard.texts import listing
 from releasecheck.scorecard.verdict import (
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 CASES_SHOWN: Final = 500
 """Cases that the page holds in full; the others are counted and stand in `results.jsonl`."""
+STYLES: Final = ("page.css", "pictures.css", "cases.css")
+SCRIPTS: Final = ("page.js",)
+"""Of `templates/scorecard/`, joined in this order."""
 _CHUNK: Final = 64
 
 
@@ -42,10 +46,8 @@ def render_html(report: Report, cases: int = CASES_SHOWN) -> Iterator[bytes]:
     """The page in pieces, so that nothing needs the whole of it in memory."""
     from markupsafe import Markup
 
-    folder = templates_dir()
     # Style and script come from our own files and are the only ones the page's policy lets run.
-    style = (folder / "scorecard.css").read_text(encoding="utf-8")
-    script = (folder / "scorecard.js").read_text(encoding="utf-8")
+    style, script = _joined(STYLES), _joined(SCRIPTS)
     card, plan = report.scorecard, report.plan
     stream = (
         html_environment()
@@ -53,9 +55,8 @@ def render_html(report: Report, cases: int = CASES_SHOWN) -> Iterator[bytes]:
         .stream(
             card=card,
             plan=plan,
-            selection=select(report, cases),
-            kinds=KINDS,
-            attention=ATTENTION,
+            **case_context(report, cases),
+            **picture_context(report),
             tone=tone(card),
             signs=SIGNS,
             headline=headline(card),
@@ -70,7 +71,6 @@ def render_html(report: Report, cases: int = CASES_SHOWN) -> Iterator[bytes]:
             drift=drift_rows(card),
             quarantine=card.quarantine,
             gates=gate_rows(card),
-            metrics=metric_rows(card),
             facts=_facts(report),
             edits=() if card.policy is None else change_lines(card.policy.changes),
             costs=_costs(report),
@@ -86,6 +86,11 @@ def render_html(report: Report, cases: int = CASES_SHOWN) -> Iterator[bytes]:
     stream.enable_buffering(_CHUNK)
     for piece in stream:
         yield piece.encode("utf-8")
+
+
+def _joined(names: tuple[str, ...]) -> str:
+    folder = templates_dir() / "scorecard"
+    return "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
 
 
 def _hash(text: str) -> str:
