@@ -185,12 +185,16 @@ def _shown(result: Chosen | NoneFound, *, as_json: bool, target: Path | None = N
 @click.option(
     "--accept", metavar="REASON", help="Accept a run that is not comparable, and say why."
 )
-def promote_command(*, out: Path, to: Path | None, accept: str | None) -> int:
+@json_option
+def promote_command(*, out: Path, to: Path | None, accept: str | None, as_json: bool) -> int:
     """Make a finalized full run with verdict pass or bootstrap the baseline."""
-    from releasecheck.cli.output import say
+    from releasecheck.cli.output import document, say
     from releasecheck.drivers.local.world import local_world
     from releasecheck.pipeline.promoting import promote_bundle
 
     card, folder = promote_bundle(out, to, accept, local_world(quiet=True))
+    if as_json:
+        document({"run_id": card.run_id, "folder": folder.as_posix(), "accepted": accept})
+        return 0
     say(f"run {card.run_id} is now the baseline in {folder}")
     return 0

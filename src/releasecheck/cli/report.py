@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from releasecheck.cli.output import document, say
+from releasecheck.cli.output import document, say, table
+from releasecheck.scorecard.comparisons import comparison_rows
 from releasecheck.scorecard.earlier import drift_rows
 from releasecheck.scorecard.exceptions import notices, quarantine_words
 from releasecheck.scorecard.lacking import lacking
-from releasecheck.scorecard.lines import compared_with, comparisons
+from releasecheck.scorecard.lines import compared_with
 from releasecheck.scorecard.models import model_facts
-from releasecheck.scorecard.verdict import aside_words, headline, next_steps, reasons
+from releasecheck.scorecard.numbers import NOTHING
+from releasecheck.scorecard.tables import gate_rows
+from releasecheck.scorecard.verdict import aside_words, headline, next_steps, reasons, tone
 from releasecheck.stats import count
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from releasecheck.model.scorecard import Scorecard
+    from releasecheck.scorecard.tables import GateRow
 
 SHOWN_FLIPS = 10
+SHOWN_LINES = 5
 
 
 def show_scorecard(card: Scorecard, out: Path, *, as_json: bool) -> None:
@@ -31,7 +36,8 @@ def show_scorecard(card: Scorecard, out: Path, *, as_json: bool) -> None:
     spoken = {f"{gate.id}: {gate.outcome}: {gate.reason}" for gate in card.gates}
     spoken.update(held_back)
     first, *rest = (headline(card), *reasons(card)) if card.overridden else card.reasons or ("",)
-    for line in (first + aside_words(card), *rest):
+    say(first + aside_words(card), tone(card))
+    for line in rest:
         if line not in spoken:
             say(line)
     counts = card.counts
@@ -41,18 +47,11 @@ def show_scorecard(card: Scorecard, out: Path, *, as_json: bool) -> None:
         + (f", {counts.pending} pending" if counts.pending else "")
     )
     for line in held_back:
-        say(f"  {line}")
-    for gate in card.gates:
-        outcome = f"{gate.outcome}, waived" if gate.waived else gate.outcome
-        say(f"  {outcome:<15} {gate.id}: {gate.rule}: {gate.reason}")
-    for row in comparisons(card, SHOWN_FLIPS):
-        say(f"  {row.gate}, {row.sentence}")
-        for flip in row.flips:
-            more = f" and {flip.more} more" if flip.more else ""
-            say(f"    {flip.words}: {', '.join(flip.ids)}{more}")
+        say(f"  {line}", "warn")
+    _gates(card)
     for judge, flips in sorted(card.flips.items()):
-        _list_flips(f"newly failing ({judge})", flips.new_failures)
-        _list_flips(f"newly passing ({judge})", flips.new_passes)
+        _list_flips(f"newly failing ({judge})", flips.new_failures, "bad")
+        _list_flips(f"newly passing ({judge})", flips.new_passes, "good")
     for line in compared_with(card):
         say(f"  {line}")
     for drift in drift_rows(card):
@@ -60,19 +59,54 @@ def show_scorecard(card: Scorecard, out: Path, *, as_json: bool) -> None:
             f"  drift of {drift.what}: {drift.value}, {drift.since_baseline} since the baseline, "
             f"{drift.since_anchor} since the anchor"
         )
-    for one in card.quarantine:
+    for one in card.quarantine[:SHOWN_LINES]:
         say(f"  quarantine: {quarantine_words(one)}")
+    _more(len(card.quarantine), "in quarantine")
     for name, value in model_facts(card):
         say(f"  {name.lower()} {value}")
     for notice in notices(card):
         say(f"note: {notice}")
     for step in next_steps(card, str(out)):
-        say(f"next: {step}")
+        say(f"next: {step}", "strong")
     say(f"scorecard: {out / 'scorecard.html'}")
 
 
-def _list_flips(title: str, ids: tuple[str, ...]) -> None:
+def _gates(card: Scorecard) -> None:
+    """A row for each gate, the worst first; then why those that do not pass do not."""
+    gates = gate_rows(card)
+    compared = any(gate.baseline != NOTHING for gate in gates)
+    table(
+        [
+            (
+                f"{gate.outcome}, waived" if gate.waived else gate.outcome,
+                gate.id,
+                gate.rule,
+                gate.value,
+            )
+            + ((_before(gate),) if compared else ())
+            for gate in gates
+        ],
+        [gate.tone for gate in gates],
+    )
+    unseen = {row.gate: row.warning for row in comparison_rows(card) if row.warning}
+    for gate in gates:
+        if gate.outcome != "pass":
+            say(f"  {gate.id}: {gate.reason}")
+        elif gate.id in unseen:
+            say(f"  {gate.id}: {unseen[gate.id]}")
+
+
+def _before(gate: GateRow) -> str:
+    return "" if gate.baseline == NOTHING else f"was {gate.baseline}"
+
+
+def _more(found: int, what: str) -> None:
+    if found > SHOWN_LINES:
+        say(f"  and {found - SHOWN_LINES} more {what}, in scorecard.html")
+
+
+def _list_flips(title: str, ids: tuple[str, ...], style: str) -> None:
     if not ids:
         return
     more = f" and {len(ids) - SHOWN_FLIPS} more" if len(ids) > SHOWN_FLIPS else ""
-    say(f"  {title}: {', '.join(ids[:SHOWN_FLIPS])}{more}")
+    say(f"  {title}: {', '.join(ids[:SHOWN_FLIPS])}{more}", style)

@@ -49,6 +49,8 @@ def _show(found: Found) -> None:
     say(f"suite     {found.suite}")
     for split, count in found.splits.items():
         say(f"cases     {count} in {split}")
+    if found.clusters:
+        say(f"clusters  {found.clusters}, whose cases are taken to vary together")
     say(f"trials    {found.trials} per case, {found.pairs} scores in all")
     say(f"target    {found.target}")
     for judge in found.judges:
@@ -62,6 +64,8 @@ def _show(found: Found) -> None:
         say(f"change    {line}")
     say(f"shards    {found.shards}")
     say(f"baseline  {found.baseline}")
+    if found.anchor is not None:
+        say(f"anchor    {found.anchor}")
     if found.variables:
         say(f"variables {', '.join(found.variables)}")
     say("ok: nothing was called")

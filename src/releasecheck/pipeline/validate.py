@@ -6,8 +6,11 @@ from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
-from releasecheck.errors import EnvironmentMissing, Problem
+from releasecheck.config.nodes import problem_at
+from releasecheck.errors import EnvironmentMissing
+from releasecheck.gates.rules import rule_text
 from releasecheck.model.base import duration_words
+from releasecheck.model.case import cluster_of
 from releasecheck.pipeline.baselines import has_baseline, read_baseline
 from releasecheck.pipeline.freezing import plan_judges, read_suite
 from releasecheck.pipeline.policy import policy_changes
@@ -16,7 +19,7 @@ from releasecheck.pipeline.preflight import check_specs, placed_in
 from releasecheck.pipeline.roots import Roots
 from releasecheck.pipeline.ruling import may_answer_later, rule_for
 from releasecheck.plan import auto_shards
-from releasecheck.plan.lapsing import in_force
+from releasecheck.plan.lapsing import lapsed
 from releasecheck.references import missing_names, references_in
 from releasecheck.stats import count
 
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
     from releasecheck.canonical import Json
     from releasecheck.config import LoadedSuite
+    from releasecheck.errors import Problem
     from releasecheck.model.judge import Judge
     from releasecheck.model.policy import PolicyChanges
     from releasecheck.model.suite import Settle
@@ -48,6 +52,10 @@ class Found:
     gates: tuple[str, ...]
     shards: int
     baseline: str
+    anchor: str | None
+    """The second, fixed run to compare with; None where the suite names none."""
+    clusters: int
+    """Groups that cases name in their metadata."""
     variables: tuple[str, ...]
     """Environment variables that the target and judges name."""
     policy: str
@@ -97,8 +105,10 @@ def validate(
     folder = loaded.policy_root / suite.baseline.path
     baseline = read_baseline(folder, "promoted") if has_baseline(folder) else None
     now = world.clock.now()
-    power = suite_sights(suite, judges, cases, now, baseline, _anchor(loaded))
-    lapsed = in_force(suite, now, {case.id for case in cases}).lapsed
+    anchor = _anchor(loaded)
+    power = suite_sights(suite, judges, cases, now, baseline, anchor)
+    over = lapsed(suite, now, {case.id for case in cases})
+    clusters = {name for case in cases if (name := cluster_of(case.metadata)) is not None}
     return Found(
         suite=suite.suite,
         splits=dict(sorted(Counter(case.split for case in cases).items())),
@@ -107,15 +117,23 @@ def validate(
         pairs=len(cases) * suite.trials * len(judges),
         target=f"{suite.target.id} ({suite.target.type})",
         judges=tuple(_judge_words(judge.spec, suite.settle) for judge in judges),
-        gates=tuple(f"{gate.id}: {gate.metric} in {gate.split}" for gate in suite.gates),
+        gates=tuple(
+            f"{gate.id}: {gate.metric} in {gate.split}, {rule_text(gate)}" for gate in suite.gates
+        ),
         shards=suite.shards or auto_shards(len(cases)),
         baseline="none" if baseline is None else f"{baseline.manifest.run_id} in {folder}",
+        anchor=None
+        if suite.baseline.anchor is None
+        else "none yet"
+        if anchor is None
+        else f"{anchor.manifest.run_id} in {loaded.policy_root / suite.baseline.anchor}",
+        clusters=len(clusters),
         variables=tuple(dict.fromkeys(found.name for found in references_in(specs))),
         policy=loaded.policy_path.as_posix(),
         changes=policy_changes(loaded, cases, policy),
         notes=(
             *loaded.notes,
-            *(Problem(text, loaded.policy_path.as_posix()) for text in lapsed),
+            *(problem_at(loaded.document, place, text) for place, text in over),
             *check_power(power, loaded),
         ),
         power=power,

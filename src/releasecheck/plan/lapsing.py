@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
     from releasecheck.model.plan import Plan
     from releasecheck.model.suite import Quarantined, Suite, Waiver
@@ -30,35 +30,46 @@ def in_force(suite: Suite, now: str, cases: Collection[str] | None) -> InForce:
     quarantine stands in the config of the base.
     """
     day = now[:10]
-    lapsed = _ended(suite, day)
-    lapsed += [
-        f"the quarantine of case {one.case!r} (owner {one.owner}) does nothing: there is no such case"
-        for one in suite.quarantine
-        if cases is not None and one.case not in cases
-    ]
     return InForce(
         tuple(one for one in suite.quarantine if one.until >= day),
         tuple(one for one in suite.waivers if one.until >= day),
-        tuple(lapsed),
+        tuple(told for _, told in lapsed(suite, now, cases)),
     )
 
 
-def _ended(holder: Suite | Plan, day: str) -> list[str]:
-    found = [
-        f"the quarantine of case {one.case!r} (owner {one.owner}) ended on {one.until}: the case counts again"
-        for one in holder.quarantine
-        if one.until < day
-    ]
-    return found + [
-        f"the waiver for gate {one.gate} (by {one.who}) ended on {one.until}: the gate stops a release again"
-        for one in holder.waivers
-        if one.until < day
-    ]
+def lapsed(
+    suite: Suite, now: str, cases: Collection[str] | None
+) -> Iterator[tuple[tuple[str, int], str]]:
+    """(place in the suite, sentence) of everything that is over, or about nothing."""
+    yield from _ended(suite, now[:10])
+    for position, one in enumerate(suite.quarantine):
+        if cases is not None and one.case not in cases:
+            yield (
+                ("quarantine", position),
+                f"the quarantine of case {one.case!r} (owner {one.owner}) does nothing: there is no such case",
+            )
+
+
+def _ended(holder: Suite | Plan, day: str) -> Iterator[tuple[tuple[str, int], str]]:
+    for position, one in enumerate(holder.quarantine):
+        if one.until < day:
+            yield (
+                ("quarantine", position),
+                f"the quarantine of case {one.case!r} (owner {one.owner}) ended on {one.until}: the case counts "
+                "again",
+            )
+    for position, waiver in enumerate(holder.waivers):
+        if waiver.until < day:
+            yield (
+                ("waivers", position),
+                f"the waiver for gate {waiver.gate} (by {waiver.who}) ended on {waiver.until}: the gate stops a "
+                "release again",
+            )
 
 
 def over_by(plan: Plan, now: str) -> str | None:
     """What held when a plan was made and no longer does at `now`; None where all of it still holds."""
-    return next((told.partition(": ")[0] for told in _ended(plan, now[:10])), None)
+    return next((told.partition(": ")[0] for _, told in _ended(plan, now[:10])), None)
 
 
 def holding(plan: Plan, now: str) -> Plan:
@@ -73,7 +84,7 @@ def holding(plan: Plan, now: str) -> Plan:
     changes = {
         "quarantine": tuple(one for one in plan.quarantine if not one.until < day),
         "waivers": tuple(one for one in plan.waivers if not one.until < day),
-        "lapsed": (*plan.lapsed, *_ended(plan, day)),
+        "lapsed": (*plan.lapsed, *(told for _, told in _ended(plan, day))),
     }
     return plan.model_copy(update=changes)
 
