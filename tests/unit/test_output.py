@@ -8,6 +8,7 @@ import re
 
 import pytest
 from rich.cells import cell_len
+from typing_extensions import override
 
 from releasecheck.cli.output import WIDTH, note, say, table
 
@@ -19,6 +20,7 @@ SENTENCE = "  quality: " + "a mean of 0.5 over 20 cases is below 0.8, " * 6 + "a
 class Terminal(io.StringIO):
     """A stream that says it is a terminal."""
 
+    @override
     def isatty(self) -> bool:
         return True
 

@@ -43,6 +43,7 @@ class _Room:
     """How many rows of each part are shown."""
 
     reasons: int
+    notices: int
     gates: int
     edits: int
     flips: int
@@ -52,16 +53,19 @@ class _Room:
     closer: int
 
 
-# Least important first: closer looks, then cases, metrics and flips go; the verdict and why never do.
+# What stands outside of <details> fits about a screen in the first room. Beyond the byte limit the least
+# important go first: closer looks, then cases, metrics and flips; the verdict and why never do.
 _ROOMS: Final = (
-    _Room(20, 1000, 40, 40, 50, 200, 50, 3),
-    _Room(20, 1000, 40, 40, 50, 200, 25, 0),
-    _Room(10, 200, 20, 20, 20, 30, 10, 0),
-    _Room(10, 50, 10, 10, 10, 10, 5, 0),
-    _Room(5, 20, 5, 5, 5, 0, 0, 0),
-    _Room(3, 5, 3, 0, 0, 0, 0, 0),
-    _Room(1, 0, 0, 0, 0, 0, 0, 0),
+    _Room(6, 3, 15, 10, 8, 8, 200, 50, 3),
+    _Room(6, 3, 15, 10, 8, 8, 200, 25, 0),
+    _Room(6, 3, 15, 10, 5, 5, 30, 10, 0),
+    _Room(5, 3, 15, 5, 5, 5, 10, 5, 0),
+    _Room(5, 2, 10, 5, 5, 5, 0, 0, 0),
+    _Room(3, 1, 5, 3, 0, 0, 0, 0, 0),
+    _Room(1, 0, 0, 0, 0, 0, 0, 0, 0),
 )
+_JUDGES_FLIPPED: Final = 6
+"""Lines of flips outside of <details>."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +114,10 @@ def _render(report: Report, selection: Selection, room: _Room) -> str:
     card = report.scorecard
     gates, metrics = gate_rows(card), metric_rows(card)
     why, more_reasons = listing(_sentences(reasons(card)), room.reasons)
-    notes, more_notices = listing(_sentences(notices(card)), room.reasons)
+    notes, more_notices = listing(_sentences(notices(card)), room.notices)
     changes = () if card.policy is None else change_lines(card.policy.changes)
     edits, more_edits = listing(_sentences(changes), room.edits)
+    flips = tuple(_flips(report, room.flips))
     looked = [view for view in selection.shown if view.kind in ATTENTION]
     commit = report.plan.git.commit if report.plan.git is not None else None
     text = (
@@ -138,7 +143,9 @@ def _render(report: Report, selection: Selection, room: _Room) -> str:
             more_quarantine=len(card.quarantine) - min(len(card.quarantine), room.flips),
             earlier=tuple(earlier_lines(card, room.flips)),
             drift=drift_rows(card) if room.flips else (),
-            flips=tuple(_flips(report, room.flips)),
+            flips=flips[:_JUDGES_FLIPPED],
+            more_flips=len(flips[_JUDGES_FLIPPED:]),
+            attention=count(selection.attention, "case"),
             incomplete=tuple(_incomplete(report, room.incomplete)),
             total=selection.total,
             metrics=metrics[: room.metrics],
@@ -160,8 +167,9 @@ def _sentences(texts: tuple[str, ...]) -> tuple[str, ...]:
 def _flips(report: Report, longest: int) -> Iterator[_Flip]:
     if not longest:
         return
-    for judge, flips in sorted(report.scorecard.flips.items()):
-        for ids, how in ((flips.new_failures, "failing"), (flips.new_passes, "passing")):
+    for how in ("failing", "passing"):
+        for judge, flips in sorted(report.scorecard.flips.items()):
+            ids = flips.new_failures if how == "failing" else flips.new_passes
             if ids:
                 first, more = listing((shorten(i, _LONGEST_CELL) for i in ids), longest)
                 yield _Flip(f"{count(len(ids), 'case')} newly {how}", judge, first, more)

@@ -180,7 +180,7 @@ def test_comment_text__cut_by_importance(judged: Judged, tmp_path: Path) -> None
         assert "more gates in the scorecard" in text
         sizes.append(units(text))
     assert sizes == sorted(sizes, reverse=True)
-    assert sizes[0] > 20_000
+    assert sizes[0] > sizes[-1]
 
 
 def test_comment_text__units_as_github_counts() -> None:
@@ -229,7 +229,7 @@ def test_comment_text__who_waived_what_is_in_quarantine_and_how_it_was_decided(
     assert text.index("waived until 2026-09-30") < text.index("mean 0.893 against")
     assert "**no-worse**, against the baseline" in text
     assert "| drift |" in text
-    assert "### Quarantine" in text
+    assert "<summary>Quarantine</summary>" in text
     assert "and 10 more in quarantine in the scorecard" in text
     assert "Compared with the anchor rc-c0c0c0c0c0c0-1" in text
     assert "<img" not in text

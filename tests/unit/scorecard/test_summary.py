@@ -15,7 +15,7 @@ from tests.unit.scorecard import samples
 from tests.unit.scorecard.faults import ALL, FENCES, MARKDOWN, name_of
 from tests.unit.scorecard.pages import Page, rendered
 
-GATES = 8
+GATES = 7
 """Columns of the gate table."""
 
 
@@ -36,14 +36,14 @@ def test_render_summary__verdict_then_why_then_what_to_do() -> None:
     text = render_summary(samples.blocked().report)
     assert text.startswith("## ✖ Blocked (docs-search)\n")
     order = ["Verdict <code>block</code>, exit code 1.", "at most 0.02 is allowed", "What to do now",
-             "### Gates", "newly failing", "### Scores", "### Cases to look at", "Closer look"]  # fmt: skip
+             "### Gates", "newly failing", "9 cases to look at", "Closer look", "Scores and metrics"]  # fmt: skip
     places = [text.index(part) for part in order]
     assert places == sorted(places)
 
 
 def test_render_summary__tables_have_their_cells() -> None:
     found = rendered(render_summary(samples.blocked().report))
-    gates, scores, metrics, cases = found.tables
+    gates, cases, scores, metrics = found.tables
     assert {len(row) for row in gates} == {GATES}
     assert scores[1] == ["168", "168", "0", "0", "0", "0"]
     assert [row[0] for row in gates[1:]] == ["✖ blocked", "✔ pass", "✔ pass"]
@@ -93,7 +93,7 @@ def test_render_summary__stays_within_its_bytes(limit: int) -> None:
     found = rendered(text)
     assert text.startswith("## ✖ Blocked (docs-search)")
     assert {len(row) for row in found.tables[0]} == {GATES}
-    rows = len(found.tables[-1]) - 1 if "### Cases to look at" in text else 0
+    rows = len(found.tables[1]) - 1 if "| what | case |" in text else 0
     assert f"and {4000 - rows} more to look at in `scorecard.html`" in text
 
 
@@ -121,7 +121,7 @@ def test_render_summary__long_ids_are_cut_in_cells_only_between_characters() -> 
 def test_render_summary__reads_the_same_as_it_was_written(text: str) -> None:
     view = samples.row(samples.case(0), text, {"exact": samples.scored(0.0)})
     source = render_summary(samples.sample([view]).report)
-    cell = rendered(source).tables[-1][1][4]
+    cell = rendered(source).tables[1][1][4]
     shown = Page(cell).text.replace("\u200b", "")
     assert shown == visible(text).strip().replace("\n", "⏎").replace("\t", "⇥")
 
@@ -135,5 +135,30 @@ def test_render_summary__an_open_or_partial_run_says_so() -> None:
 def test_render_summary__counts_what_it_leaves_out() -> None:
     many = [f"reason {i}" for i in range(50)]
     text = render_summary(samples.refused(reasons=many, notices=many).report)
-    assert "- and 30 more reasons in `scorecard.json`" in text
-    assert "> and 30 more notes in `scorecard.html`" in text
+    assert "- and 44 more reasons in `scorecard.json`" in text
+    assert "> and 47 more notes in `scorecard.html`" in text
+
+
+def outside_details(text: str) -> list[str]:
+    """The lines that a reader sees without opening anything."""
+    return [
+        line for line in re.sub(r"(?s)<details>.*?</details>", "", text).split("\n") if line.strip()
+    ]
+
+
+@pytest.mark.parametrize("name", ["blocked", "refused", "waived", "many"])
+def test_render_summary__is_one_screen_until_something_is_opened(name: str) -> None:
+    """Issue 6: cut by importance, with counts of what was left out."""
+    many = [f"reason {i}" for i in range(50)]
+    gates = [samples.gate(id=f"g{n}", outcome="block", value=0.0) for n in range(60)]
+    made = {
+        "blocked": samples.blocked,
+        "refused": samples.refused,
+        "waived": samples.overridden,
+        "many": lambda: samples.refused(reasons=many, notices=many, gates=gates),
+    }
+    text = render_summary(made[name]().report)
+    assert len(outside_details(text)) <= 50
+    assert text.count("<details>") == text.count("</details>")
+    if name == "many":
+        assert "and 45 more gates in `scorecard.html`" in text

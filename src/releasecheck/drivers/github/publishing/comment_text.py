@@ -37,8 +37,8 @@ LONGEST: Final = 60_000
 _LONGEST_SENTENCE: Final = 400
 _LONGEST_CELL: Final = 100
 _CELLS: Final = 6
-_FLIPS: Final = 20
-"""Lines, two for each judge."""
+_FLIPS: Final = 6
+"""Lines, up to two for each judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,7 @@ class _Room:
     """How many rows of each part are shown."""
 
     reasons: int
+    notices: int
     gates: int
     edits: int
     flips: int
@@ -53,14 +54,15 @@ class _Room:
     cases: int
 
 
-# Least important first: cases go, then what was not measured and gates; the verdict and why never do.
+# What stands outside of <details> fits about a screen. Beyond the limit the least important go first: cases,
+# then what was not measured and gates; the verdict and why never do.
 _ROOMS: Final = (
-    _Room(20, 100, 40, 20, 20, 25),
-    _Room(10, 50, 30, 10, 10, 10),
-    _Room(10, 30, 20, 5, 5, 0),
-    _Room(5, 10, 10, 2, 2, 0),
-    _Room(2, 3, 5, 0, 0, 0),
-    _Room(1, 0, 1, 0, 0, 0),
+    _Room(6, 3, 12, 12, 10, 8, 25),
+    _Room(6, 3, 12, 12, 10, 8, 10),
+    _Room(6, 3, 12, 10, 5, 5, 0),
+    _Room(5, 2, 10, 10, 2, 2, 0),
+    _Room(2, 1, 3, 5, 0, 0, 0),
+    _Room(1, 0, 0, 1, 0, 0, 0),
 )
 
 
@@ -103,8 +105,9 @@ def comment_text(request: Request, longest: int = LONGEST) -> str:
 def _render(request: Request, card: Scorecard, selection: Selection, room: _Room) -> str:
     gates = gate_rows(card)
     why, more_reasons = listing(_sentences(reasons(card)), room.reasons)
-    notes, more_notices = listing(_sentences(notices(card)), room.reasons)
+    notes, more_notices = listing(_sentences(notices(card)), room.notices)
     edits, more_edits = listing(_sentences(_edits(card.policy)), room.edits)
+    flips = tuple(_flips(card, room.flips))
     looked = [view for view in selection.shown if view.kind in ATTENTION][: room.cases]
     text = (
         markdown_environment()
@@ -132,7 +135,9 @@ def _render(request: Request, card: Scorecard, selection: Selection, room: _Room
             more_quarantine=len(card.quarantine) - min(len(card.quarantine), room.flips),
             drift=drift_rows(card) if room.flips else (),
             earlier=tuple(f"C{line[1:]}" for line in compared_with(card)),
-            flips=tuple(_flips(card, room.flips))[:_FLIPS],
+            flips=flips[:_FLIPS],
+            more_flips=len(flips[_FLIPS:]),
+            attention=count(selection.attention, "case"),
             unmeasured=tuple(_unmeasured(card, room.unmeasured)),
             cases=tuple(map(_row, looked)),
             more_cases=selection.attention - len(looked),
