@@ -230,7 +230,7 @@ def test_comment_text__who_waived_what_is_in_quarantine_and_how_it_was_decided(
     assert "**no-worse**, against the baseline" in text
     assert "| drift |" in text
     assert "<summary>Quarantine</summary>" in text
-    assert "and 10 more in quarantine in the scorecard" in text
+    assert "and 20 more in quarantine in the scorecard" in text
     assert "Compared with the anchor rc-c0c0c0c0c0c0-1" in text
     assert "<img" not in text
     assert "@octocat" not in text
