@@ -11,7 +11,7 @@ export PYTHON
 BIN := .venv/bin
 BUNDLE := .demo/docs-search
 
-.PHONY: help demo test test-all sabotage lint setup lock bench clean
+.PHONY: help demo test test-all sabotage reference lint docs setup lock bench clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\): ## /\1\t/p' Makefile | while IFS='	' read -r name what; do printf '  make %-9s %s\n' "$$name" "$$what"; done
@@ -38,6 +38,10 @@ sabotage: ## break each rule of gates in a copy of the program, and see that its
 	@sh .ci/setup dev
 	@$(BIN)/python -m tests.sabotage
 
+reference: ## write docs/reference, and the copies of the config's schema, from the code
+	@sh .ci/setup dev
+	@$(BIN)/python -m tests.reference
+
 lint: ## style, formatting, types and the layers of the architecture
 	@sh .ci/setup dev
 	@echo "lint: style"
@@ -48,6 +52,12 @@ lint: ## style, formatting, types and the layers of the architecture
 	@$(BIN)/mypy
 	@echo "lint: layers"
 	@$(BIN)/lint-imports --no-cache --no-logo
+
+docs: ## the pages of docs/ as a site, docs/_build/html; a broken link is an error
+	@sh .ci/setup dev
+	@rm -rf docs/_build/html
+	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --nitpicky -b html -d docs/_build/doctrees docs docs/_build/html
+	@echo "docs: open $(CURDIR)/docs/_build/html/index.html in a browser"
 
 setup: ## the virtual environment .venv, with what demo and tests need
 	@sh .ci/setup dev
@@ -60,4 +70,4 @@ bench: ## what the engine adds to the calls it makes
 	@$(BIN)/python benchmarks/engine.py
 
 clean: ## remove .venv, what the demo made, and caches
-	@rm -rf .venv .demo dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf .venv .demo dist build docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -28,6 +28,8 @@ from releasecheck.model.record import (
 from releasecheck.model.score import JudgeFailed, Missing, NotApplicable, Pending, Scored
 from releasecheck.model.suite import Suite
 from releasecheck.publish import manifest_bytes
+from releasecheck.publish.claim import badge
+from releasecheck.publish.failure import build_failure
 from releasecheck.schemas import DIALECT, KINDS, json_schema
 from tests.unit.scorecard import samples
 from tests.unit.test_publish import manifest
@@ -67,8 +69,10 @@ def test_json_schema__is_a_schema_that_says_what_it_is(kind: str) -> None:
 
 
 def test_json_schema__another_word_names_the_known_ones() -> None:
-    with pytest.raises(UsageError, match="config, case, plan, results, scorecard, manifest"):
-        json_schema("badge")
+    with pytest.raises(
+        UsageError, match="config, case, plan, results, scorecard, manifest, failure, badge"
+    ):
+        json_schema("verdict")
 
 
 @pytest.mark.parametrize(
@@ -183,6 +187,15 @@ def test_scorecard_and_manifest__are_valid_as_written(name: str) -> None:
     assert valid("scorecard", document)
     assert not valid("scorecard", {key: document[key] for key in document if key != "schema"})
     assert valid("manifest", parse_json(manifest_bytes(manifest())))
+
+
+def test_failure_and_badge__are_valid_as_written() -> None:
+    document = build_failure(UsageError("no such file"), "plan", now=AT)
+    assert valid("failure", document)
+    assert not valid("failure", {**document, "schema": "releasecheck/failure@2"})
+    claim = badge(manifest(), samples.passing().report.scorecard)
+    assert valid("badge", claim)
+    assert not valid("badge", {**claim, "claim": "more"})
 
 
 def output(**changes: Any) -> OutputRecord:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-KINDS = ["config", "case", "plan", "results", "scorecard", "manifest"]
+KINDS = ["config", "case", "plan", "results", "scorecard", "manifest", "failure", "badge"]
 
 
 @click.command("schema")

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from releasecheck.assets import templates_dir
+from releasecheck.canonical import dump_document
+from releasecheck.schemas import json_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +25,8 @@ WORKFLOWS: Final = {
     "forks-judge.yml": "releasecheck-judge.yml.example",
 }
 """Starters, and what they are called in `.github/workflows`."""
+SCHEMA: Final = "releasecheck.schema.json"
+"""What the first line of a starter's config calls the JSON Schema beside it."""
 _CONFIG: Final = "config: releasecheck.yaml"
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
 
@@ -36,12 +40,16 @@ class File:
 
 
 def suite_files(folder: Path) -> list[File]:
-    """A suite that runs at once."""
+    """A suite that runs at once, with the schema that its first line names for editors.
+
+    The schema is made here and not a template: it is that of the version which writes it.
+    """
     starter = templates_dir() / "starter"
     found = sorted(
         path for path in starter.rglob("*") if path.is_file() and "__pycache__" not in path.parts
     )
-    return [File(folder / path.relative_to(starter), path.read_bytes()) for path in found]
+    files = [File(folder / path.relative_to(starter), path.read_bytes()) for path in found]
+    return [*files, File(folder / SCHEMA, dump_document(json_schema("config")))]
 
 
 def workflow_files(folder: Path) -> list[File]:

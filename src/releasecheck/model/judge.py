@@ -112,13 +112,14 @@ class YesNoJudge(JudgeBase):
     """Answers 1 or 0; passes at 1 unless told otherwise."""
 
     negate: bool = False
-    """Turn yes into no, outside the judge; a failure stays a failure (B32)."""
+    """Turn yes into no, outside the judge; a failure stays a failure."""
 
 
 class ExactJudge(YesNoJudge):
     """The output is the expected value; texts after normalization, other JSON by value."""
 
     type: Literal["exact"]
+    """Which kind of judge."""
     normalize: Normalizations = ()
     """Applied to both texts, in this order."""
 
@@ -127,6 +128,7 @@ class ContainsJudge(YesNoJudge):
     """The output's text holds the value."""
 
     type: Literal["contains"]
+    """Which kind of judge."""
     value: str | int | float | None = None
     """What to look for; None takes the case's expected (a text, or a list of which all must occur)."""
     normalize: Normalizations = ()
@@ -137,6 +139,7 @@ class RegexJudge(YesNoJudge):
     """The output's text matches."""
 
     type: Literal["regex"]
+    """Which kind of judge."""
     pattern: str
     """The regular expression."""
     flags: Annotated[tuple[Literal["ignorecase", "multiline", "dotall"], ...], FromList] = ()
@@ -144,13 +147,14 @@ class RegexJudge(YesNoJudge):
     match: Literal["search", "full"] = "search"
     """Anywhere in the text, or the whole text."""
     timeout: Duration = 1.0
-    """Seconds for one match; longer is a judge failure (B67)."""
+    """Seconds for one match; longer is a judge failure."""
 
 
 class JsonSchemaJudge(YesNoJudge):
     """The output (a text is parsed first) is valid under the schema."""
 
     type: Literal["json-schema"]
+    """Which kind of judge."""
     schema_: str | bool | dict[str, JsonValue] = Field(alias="schema")
     """A file relative to the config, or the schema itself; frozen into the plan."""
 
@@ -159,6 +163,7 @@ class NumericJudge(YesNoJudge):
     """The output is the expected number, within a tolerance."""
 
     type: Literal["numeric"]
+    """Which kind of judge."""
     tolerance: (
         Annotated[float, Field(ge=0, allow_inf_nan=False)]
         | Annotated[str, Field(pattern=r"^\d+(\.\d+)?%$")]
@@ -172,6 +177,7 @@ class SimilarityJudge(JudgeBase):
     """Ratio in [0, 1] of the edits that keep the text."""
 
     type: Literal["similarity"]
+    """Which kind of judge."""
     normalize: Normalizations = ()
     """Applied to both texts, in this order."""
 
@@ -180,6 +186,7 @@ class RankJudge(JudgeBase):
     """Compares a ranked list of ids with the relevant ids (or ids with grades)."""
 
     type: Literal["recall", "precision", "mrr", "ndcg"]
+    """Which measure."""
     k: Annotated[int, Field(ge=1, le=100_000)] | None = None
     """Depth of the list that counts; None is the whole list."""
 
@@ -199,6 +206,7 @@ class PythonJudge(JudgeBase):
     """A function in the user's own interpreter; a number, bool or Score out."""
 
     type: Literal["python"]
+    """Which kind of judge."""
     function: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]
     """`package.module:function`."""
     interpreter: str = "python"
@@ -212,13 +220,14 @@ class PythonJudge(JudgeBase):
     negate: bool = False
     """Turn yes into no, outside the judge; a failure stays a failure."""
     scale: Scale | None = None
-    """Values outside are failures of the judge, never clamped (B58); None is any finite number."""
+    """Values outside are failures of the judge, never clamped; None is any finite number."""
 
 
 class CommandJudge(JudgeBase):
     """A process per output: `{case, output, trial}` as JSON on stdin, a number, bool or Score out."""
 
     type: Literal["command"]
+    """Which kind of judge."""
     run: Texts
     """Argument list, never a shell."""
     env: dict[str, str] = {}
@@ -252,6 +261,7 @@ class HttpJudge(DeferringJudge):
     """An evaluator@2 service: answers at once, or later under a ticket (docs/evaluator-protocol.md)."""
 
     type: Literal["http"]
+    """Which kind of judge."""
     url: str
     """Where outputs are sent; `/collect` and `/traces` are below it."""
     rejudge: bool = False
@@ -268,6 +278,7 @@ class LangfuseJudge(DeferringJudge):
     """Sends each output as a trace to Langfuse and takes the score that an evaluator there gives it."""
 
     type: Literal["langfuse"]
+    """Which kind of judge."""
     score: str
     """Name of the score."""
     base_url: str = "${LANGFUSE_BASE_URL:-https://cloud.langfuse.com}"
@@ -303,6 +314,7 @@ class LlmJudge(DeferringJudge):
     """A model behind any OpenAI-compatible chat API reads a rubric and gives a score."""
 
     type: Literal["llm"]
+    """Which kind of judge."""
     base_url: str
     """Up to and including `/v1`."""
     model: str
@@ -337,6 +349,7 @@ class PrecomputedJudge(JudgeBase):
     """Scores that people or other tools gave, read from a file."""
 
     type: Literal["precomputed"]
+    """Which kind of judge."""
     path: str
     """A JSONL file relative to the config: `id`, `value`, and `trial` or `epoch`, `explanation`, `output_digest`."""
     wait: bool = False
@@ -353,6 +366,7 @@ class PluginJudge(DeferringJudge):
     """A judge that an installed package offers under the entry point group `releasecheck.judges`."""
 
     type: Literal["plugin"]
+    """Which kind of judge."""
     plugin: str
     """Name of the entry point."""
     options: dict[str, JsonValue] = {}

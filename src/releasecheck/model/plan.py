@@ -31,6 +31,7 @@ class PlannedJudge(Document):
     """A judge with its identity."""
 
     spec: Judge
+    """As it was written."""
     contract: str
     """`builtin@1`, `python@1`, `command@1`; later `evaluator@2`."""
     digest: Digest
@@ -72,13 +73,19 @@ class BaselinePin(Document):
     """The earlier run this plan compares with; its files lie in the plan's `baseline/`."""
 
     run_id: str
+    """Its run."""
     plan_digest: Digest
+    """Of the plan it was made with."""
     commit: str | None = None
+    """What was checked then, where it is known."""
     why: str
     """Why this one was chosen."""
     scorecard_digest: Digest
+    """Over the bytes of its scorecard."""
     results_digest: Digest
+    """Over its results, but for what purging removes."""
     manifest_digest: Digest
+    """Over the bytes of its manifest."""
 
 
 class Selection(Document):
@@ -98,7 +105,9 @@ class GitState(Document):
     """The commit a plan was made at, when there was one."""
 
     commit: str | None = None
+    """The full id."""
     ref: str | None = None
+    """Branch or tag, where there is one."""
     dirty: bool = False
     """Whether tracked files differed from the commit."""
 
@@ -118,31 +127,49 @@ class Plan(Document):
     """Everything a run may depend on."""
 
     schema_: Literal["releasecheck/plan@1"] = Field(default=PLAN_SCHEMA, alias="schema")
+    """Name and major version of this format."""
     plan_digest: Digest
+    """Over everything that can decide the outcome."""
     run_id: str
+    """The run that this plan is of."""
     created_at: str
     """RFC 3339, UTC."""
     tool: str
     """`releasecheck/0.1.0`."""
     suite: str
+    """Its name."""
     mode: Mode
+    """All cases, a sample, or those chosen by id or change."""
     seed: int
+    """Of the sample of a preview."""
     trials: int
+    """Answers asked for each case."""
     batch: int
+    """Cases between two checkpoints."""
     target: Target
+    """As it was written."""
     target_digest: Digest
+    """Over what of it can change an answer."""
     target_plugin: TargetPlugin | None = None
     """None for every other kind of target. Its code may change from run to run, but not during one."""
     judges: Annotated[tuple[PlannedJudge, ...], FromList]
+    """Each with its identity."""
     gates: Annotated[tuple[GateSpec, ...], FromList]
+    """The rules that decide."""
     settle: Settle
+    """How long judges that answer later are waited for."""
     baseline_rule: BaselineRule
+    """Where the baseline is and what to do without one."""
     confidence: float
+    """Of every interval."""
     store_outputs: StoreOutputs
+    """How much of the answers is kept."""
     budget: Budget | None = None
+    """What the run may use; None is no limit."""
     correction: Correction = "none"
     """Of the p-values of several `significant` gates; plans of older versions had none of those."""
     stop_when_decided: bool = False
+    """End once no remaining case can save the run from blocking."""
     quarantine: Annotated[tuple[Quarantined, ...], FromList] = ()
     """What was in force on the day the plan was made."""
     waivers: Annotated[tuple[Waiver, ...], FromList] = ()
@@ -150,19 +177,27 @@ class Plan(Document):
     lapsed: tuple[str, ...] = ()
     """Quarantines and waivers that were over by then, or name nothing that is there, in words."""
     expires_s: float
+    """Seconds after which an open run is closed as it is."""
     cases: int
+    """How many."""
     splits: dict[str, int]
     """Cases per split, without `all`."""
     cases_digest: Digest
     """Over (id, digest, split, tags) of every case in plan order."""
     selection: Selection
+    """How they were chosen."""
     baseline: BaselinePin | None = None
+    """The earlier run to compare with; None without one."""
     anchor: BaselinePin | None = None
     """A second, fixed run to compare with; its files lie in the plan's `anchor/`."""
     shards: Annotated[tuple[Shard, ...], FromList]
+    """What the work is cut into."""
     git: GitState | None = None
+    """The commit it was made at; None outside of any repository."""
     policy: Policy
+    """Where gates and judges came from."""
     root: Root
+    """Where the config is."""
     policy_root: Root | None = None
     """Where gates, judges and their files are, when they come from another config; None: at `root`."""
     adopted: Adopted | None = None

@@ -21,6 +21,7 @@ class SettingChange(Document):
     what: str
     """`gate quality: min`, `judge tone: file judge.py`, `trials`."""
     change: Literal["added", "removed", "changed"]
+    """Which of the three."""
     before: str | None = None
     """Its value in the policy as JSON, shortened; None where it is added."""
     after: str | None = None
@@ -31,6 +32,7 @@ class CaseIds(Document):
     """How many cases, and the first of them."""
 
     count: int = 0
+    """How many."""
     ids: Annotated[tuple[str, ...], FromList] = ()
     """In dataset order; `count` minus their number are left out."""
 
@@ -39,6 +41,7 @@ class RenamedCases(Document):
     """Cases with the same content under another id, unique on both sides."""
 
     count: int = 0
+    """How many."""
     pairs: Annotated[tuple[tuple[str, str], ...], FromList] = ()
     """(id at the base, id now); `count` minus their number are left out."""
 
@@ -49,11 +52,15 @@ class DatasetChanges(Document):
     before: int
     """Cases there."""
     after: int
+    """Cases here."""
     added: CaseIds = CaseIds()
+    """Ids that are only here."""
     changed: CaseIds = CaseIds()
     """The same id with other content, split or tags."""
     removed: CaseIds = CaseIds()
+    """Ids that are only there."""
     renamed: RenamedCases = RenamedCases()
+    """The same content under another id."""
 
     @property
     def any(self) -> bool:
@@ -74,6 +81,7 @@ class PolicyChanges(Document):
     target: Annotated[tuple[SettingChange, ...], FromList] = ()
     """Settings of the target; they apply."""
     more_target: int = 0
+    """How many of them are left out."""
     dataset: DatasetChanges | None = None
     """None where the cases at the base cannot be read."""
     notes: Annotated[tuple[str, ...], FromList] = ()
@@ -94,7 +102,9 @@ class Policy(Document):
     digest: Digest
     """Over its bytes; with `extends` over the digests of both files."""
     commit: str | None = None
+    """Of the folder it was read from, where it is known."""
     mode: PolicyMode = "own"
+    """Whose rules they are."""
     introduced: bool = False
     """There was no config at the base, so that the change's own one counts."""
     changes: PolicyChanges | None = None
@@ -105,5 +115,6 @@ class Adopted(Document):
     """The untrusted run whose cases a plan took, and whose outputs are judged."""
 
     run_id: str
+    """That run."""
     plan_digest: Digest
     """As its plan and its result files say; nothing else is taken from files that say so."""

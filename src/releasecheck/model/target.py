@@ -69,6 +69,7 @@ class HttpTarget(TargetBase):
     """One HTTP call per trial."""
 
     type: Literal["http"]
+    """Which kind of target."""
     url: str
     """Where to send each case; `${NAME}` reads the environment."""
     method: Literal["POST", "PUT", "PATCH", "GET"] = "POST"
@@ -85,6 +86,7 @@ class CommandTarget(TargetBase):
     """One process per trial: the case as JSON on stdin, the answer on stdout."""
 
     type: Literal["command"]
+    """Which kind of target."""
     run: Texts
     """Argument list, never a shell."""
     format: Literal["text", "json"] = "text"
@@ -99,6 +101,7 @@ class PythonTarget(TargetBase):
     """A function in the user's own interpreter."""
 
     type: Literal["python"]
+    """Which kind of target."""
     function: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]
     """`package.module:function`."""
     interpreter: str = "python"
@@ -113,6 +116,7 @@ class OpenAITarget(TargetBase):
     """Any OpenAI-compatible chat completions API."""
 
     type: Literal["openai"]
+    """Which kind of target."""
     base_url: str
     """Up to and including `/v1`."""
     model: str
@@ -131,6 +135,7 @@ class PluginTarget(TargetBase):
     """A target that an installed package offers under the entry point group `releasecheck.targets`."""
 
     type: Literal["plugin"]
+    """Which kind of target."""
     plugin: str
     """Name of the entry point."""
     options: dict[str, JsonValue] = {}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from releasecheck.errors import UsageError
 from releasecheck.schemas.config import config_schema
 from releasecheck.schemas.documents import manifest_schema, plan_schema, scorecard_schema
+from releasecheck.schemas.notices import badge_schema, failure_schema
 from releasecheck.schemas.records import case_schema, results_schema
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ _KINDS: Final[dict[str, tuple[Callable[[], dict[str, Any]], str]]] = {
     ),
     "scorecard": (scorecard_schema, "`scorecard.json`: the decision and everything it rests on."),
     "manifest": (manifest_schema, "`manifest.json`: digests and provenance of a bundle."),
+    "failure": (failure_schema, "`failure.json`: why a run could not be carried through."),
+    "badge": (badge_schema, "`badge.json`: the claim of a bundle in one line, for shields.io."),
 }
 KINDS: Final = tuple(_KINDS)
 """What `json_schema` knows."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _DURATION_TEXT: Final = r"^\s*([0-9]+(\.[0-9]+)?(ms|s|m|h|d))+\s*$"
 _SIZE_TEXT: Final = r"^\s*[0-9]+(\.[0-9]+)?\s*(B|KB|MB|GB|KiB|MiB|GiB)\s*$"
 _RATE_TEXT: Final = r"^\s*[0-9]+(\.[0-9]+)?\s*/\s*(s|sec|min|h|hour)\s*$"
-_AS_WRITTEN: Final[dict[object, dict[str, Any]]] = {
+AS_WRITTEN: Final[dict[object, dict[str, Any]]] = {
     parse_duration: {
         "anyOf": [{"type": "string", "pattern": _DURATION_TEXT}, {"type": "number", "exclusiveMinimum": 0}],
         "examples": ["60s", "5m", "1h30m"],
@@ -37,6 +37,7 @@ _AS_WRITTEN: Final[dict[object, dict[str, Any]]] = {
         "examples": ["600/min", "5/s"],
     },
 }  # fmt: skip
+"""What a duration, a size and a rate look like, by what reads them."""
 _RULES: Final = ("min", "max", "require", "no_regression")
 _MERGED: Final = ("target", "baseline", "settle", "budget")
 """Mappings whose keys are merged one by one from an extended file or a profile, so a part is enough."""
@@ -46,10 +47,15 @@ class _AsWritten(GenerateJsonSchema):
     """Durations, sizes and rates as the texts that people write, not the numbers they become."""
 
     @override
+    def field_title_should_be_set(self, schema: object) -> bool:
+        # "Pass At" tells nobody more than `pass_at`, and editors show it above the description.
+        return False
+
+    @override
     def function_before_schema(
         self, schema: core_schema.BeforeValidatorFunctionSchema
     ) -> JsonSchemaValue:
-        written = _AS_WRITTEN.get(schema["function"]["function"])
+        written = AS_WRITTEN.get(schema["function"]["function"])
         if written is not None:
             return copy.deepcopy(written)
         return super().function_before_schema(schema)

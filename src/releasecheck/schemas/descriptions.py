@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
+
+from releasecheck.model.base import Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +34,14 @@ def _describe_one(part: dict[str, Any], model: type[BaseModel]) -> None:
     for name, field in model.model_fields.items():
         entry = part.get("properties", {}).get(field.alias or name)
         if entry is not None and name in lines:
-            entry.setdefault("description", lines[name])
+            entry.setdefault("description", _for_readers(lines[name], model))
+
+
+def _for_readers(text: str, model: type[BaseModel]) -> str:
+    """What the code calls None is null in a document, and none where people leave a key out."""
+    if issubclass(model, Written):
+        return re.sub(r"(?<![.]) None\b", " none", text)
+    return re.sub(r"\bNone\b", "null", text)
 
 
 def _all_models(root: type[BaseModel]) -> Iterator[type[BaseModel]]:

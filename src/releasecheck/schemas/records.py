@@ -25,6 +25,61 @@ _FINGERPRINT: Final = {
 }
 
 
+_MEANINGS: Final = {
+    "record": "Which kind of line it is.",
+    "schema": "Name and major version of this format.",
+    "run_id": "The run.",
+    "plan_digest": "Of everything that can decide the outcome.",
+    "shard": "0-based number of the shard.",
+    "shards": "How many the plan has.",
+    "attempt": "1-based number of the attempt at the shard.",
+    "started_at": "When the attempt began.",
+    "tool": "Name and version of the program that wrote it.",
+    "revision": "Of the scores; above 1 stored answers were judged again.",
+    "case": "Id of the case.",
+    "trial": "0-based number of the answer to the case.",
+    "output": "The answer; null when there is none, when it was purged, or when it is not stored.",
+    "output_digest": "Over the answer; null exactly when the call failed.",
+    "failure": "Why there is none; null when all went well.",
+    "latency_ms": "Milliseconds of the attempt that succeeded; null when none did.",
+    "usage": "What all attempts used.",
+    "trace_id": "Of the target's own tracing, where it says one.",
+    "at": "When this was recorded.",
+    "calls": "Attempts made, retries included; absent where it is one.",
+    "notes": "What was repaired or must be said about how it came.",
+    "judge": "Id of the judge.",
+    "sentinel": "Name of the sentinel.",
+    "side": "The earlier run whose stored answer was judged.",
+    "state": "Whether there is a value, and if not, why.",
+    "value": "The score; null in every state but `scored`.",
+    "reason": "What the judge says of it, or a code of ours.",
+    "ticket": "Under which the judge answers later, or answered.",
+    "tickets": "Those that are waited for.",
+    "deadline": "Until when.",
+    "outputs": "Lines with answers before this one.",
+    "scores": "Lines with scores before this one, or each judge's cell by its id.",
+    "stopped": "Why the work was not done to its end; null when it was.",
+    "digest": "Over what it is about, but for what purging removes.",
+    "split": "The part of the dataset that the case belongs to.",
+    "tags": "Of the case.",
+    "metadata": "Free; visible to templates and judges.",
+    "source": "Where the case was written.",
+    "path": "The dataset file, relative to the config.",
+    "line": "1-based.",
+    "case_digest": "Over input, expected and metadata of the case.",
+    "cluster": "What the metadata of the case names as `cluster`.",
+    "passed": "Whether the answer passes, by judge id, where there is a pass mark.",
+    "tokens": "Number of tokens.",
+    "cost_usd": "US dollars.",
+    "class": "What kind of thing broke.",
+    "stage": "Where it happened.",
+    "code": "A stable word for programs: `timeout`, `rate_limited`, ...",
+    "retryable": "Whether a re-run has something to do.",
+    "message": "For a person, the cause first; secrets are removed.",
+}
+"""What a property is, wherever it stands, unless it says so itself."""
+
+
 def _whole(least: int) -> dict[str, Any]:
     return {"type": "integer", "minimum": least, "maximum": MAX_INTEGER}
 
@@ -32,10 +87,14 @@ def _whole(least: int) -> dict[str, Any]:
 def _object(
     properties: dict[str, Any], description: str, optional: tuple[str, ...] = ()
 ) -> dict[str, Any]:
+    described = {
+        name: part if "description" in part or name not in _MEANINGS else {**part, "description": _MEANINGS[name]}
+        for name, part in properties.items()
+    }  # fmt: skip
     return {
         "type": "object",
         "description": description,
-        "properties": properties,
+        "properties": described,
         "required": [name for name in properties if name not in optional],
     }
 
