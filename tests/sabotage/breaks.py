@@ -345,7 +345,7 @@ BREAKS: Final = (
        "int((scored_now | scored_before).sum()) + quarantined", "int((scored_now | scored_before).sum()) + 2 * quarantined",
        "test_quarantine::decide__quarantine_in_a_partial_plan"),
     of("waivers:neutral", OUTCOMES,
-       'NEUTRAL = ("pass", "bootstrap", "not_selected")', 'NEUTRAL = ("pass", "not_selected")',
+       'NEUTRAL: Final = ("pass", "bootstrap", "not_selected")', 'NEUTRAL = ("pass", "not_selected")',
        "test_decide_run::decide_run__a_bootstrap_beside_a_waived_block"),
     of("waivers:open", DECIDE,
        'waived = outcome == "block" and overridden(gates, plan)', "waived = overridden(gates, plan)",

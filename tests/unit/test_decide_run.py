@@ -11,7 +11,7 @@ from releasecheck.gates import overridden, verdict
 from releasecheck.model.gate import GateSpec, NoRegression
 from releasecheck.model.score import Pending
 from releasecheck.model.scorecard import EXIT_CODES, OUTCOMES, GateResult, Outcome
-from releasecheck.model.suite import BaselineRule
+from releasecheck.model.suite import BaselineRule, Budget
 from releasecheck.model.table import Compared
 from releasecheck.pipeline.decide import decide_run, finality
 from tests.builders import AT, MemoryFile, deadline, judge_failed, make_frame, output, score
@@ -187,3 +187,11 @@ def test_decide_run__a_quarantine_is_shown() -> None:
 def test_decide_run__what_has_lapsed_is_said() -> None:
     card = decided(1, 1, lapsed=("the waiver for gate quality (by A) ended on 2026-01-01: ...",))
     assert card.notices == ("the waiver for gate quality (by A) ended on 2026-01-01: ...",)
+
+
+def test_decide_run__a_budget_that_could_stop_nothing_is_said() -> None:
+    """X-21: a cost budget over a target that reports no cost is no budget."""
+    silent = decided(1, 1, budget=Budget(cost_usd=5))
+    assert any(line.startswith("the budget of 5 USD could stop nothing") for line in silent.notices)
+    assert not [line for line in decided(1, 1).notices if "budget" in line]
+    assert not [line for line in decided(1, budget=Budget(time=60)).notices if "budget" in line]

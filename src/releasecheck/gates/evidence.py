@@ -249,7 +249,7 @@ def _overlapping(
     if compared + could < exact(least) * base:
         reason = (
             f"only {compared + could} of {whose.format(base)} can be compared, at least "
-            f"{plain(least)} of them must be{lost_note(lost)}{_named_note(int(named.sum()), side)}"
+            f"{plain(least)} of them must be{lost_note(lost, side)}{_named_note(int(named.sum()), side)}"
         )
         return Refusal("not_comparable", reason)
     if compared == 0:
@@ -291,13 +291,13 @@ def _named_note(cases: int, side: Against) -> str:
     return f"; {cases} {have} in quarantine and had another in the {side}"
 
 
-def lost_note(lost: tuple[str, ...]) -> str:
+def lost_note(lost: tuple[str, ...], side: Against) -> str:
     """What to add to a sentence about a comparison that left cases out."""
     if not lost:
         return ""
     cases = "case" if len(lost) == 1 else "cases"
     are = "is" if len(lost) == 1 else "are"
-    return f"; {len(lost)} {cases} scored in the baseline {are} not applicable now: {names(lost)}"
+    return f"; {len(lost)} {cases} scored in the {side} {are} not applicable now: {names(lost)}"
 
 
 def _no_baseline(plan: Plan, side: Against) -> Refusal:

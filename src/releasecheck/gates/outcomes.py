@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from releasecheck.gates import evidence, regression, rules
 from releasecheck.gates.evidence import Refusal
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from releasecheck.model.table import Baseline, Indices, ScoreTable
 
 Answer: TypeAlias = Decision | Comparison | Refusal
+NEUTRAL: Final = ("pass", "bootstrap", "not_selected")
+"""Outcomes that stop no release."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +102,6 @@ def overridden(results: Sequence[GateResult], plan: Plan) -> bool:
     return verdict(results, plan) == "block" and all(
         result.outcome == "block" and result.waived for result in stopping
     )
-
-
-NEUTRAL = ("pass", "bootstrap", "not_selected")
-"""Outcomes that stop no release."""
 
 
 def _answer(subject: Subject, run: _Run, baseline: Baseline | None, matched: Indices) -> Answer:

@@ -135,7 +135,7 @@ def compare(
         new_passes=tuple(cases[row].id for row in passes.tolist()),
         tested=tested,
         level=level,
-        notes=lost_note(pair.lost),
+        notes=lost_note(pair.lost, rule.side),
     )
 
 

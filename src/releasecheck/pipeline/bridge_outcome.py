@@ -9,7 +9,7 @@ import numpy as np
 
 from releasecheck.merge import judged_anew
 from releasecheck.model.scorecard import GIVEN_UP
-from releasecheck.model.table import PENDING
+from releasecheck.model.table import NOT_APPLICABLE, PENDING, SCORED
 from releasecheck.stats import count, names
 
 if TYPE_CHECKING:
@@ -81,14 +81,19 @@ def why_given_up(table: ScoreTable) -> Iterator[str]:
             yield f"{judge}: {count(number, 'score')} of the {seen.side}'s outputs {said} ({reason})"
 
 
+def _anew(seen: Bridged) -> str:
+    since = "since another judge scored them then"
+    if np.isin(seen.state, (SCORED, NOT_APPLICABLE)).any():
+        return f"its stored outputs were scored in this run, {since}"
+    if not seen.asked.any():
+        return f"none of its outputs is stored, and they had to be scored in this run, {since}"
+    return f"none of its stored outputs has a score of this run, which they need {since}"
+
+
 def bridge_notices(table: ScoreTable) -> Iterator[str]:
     """What a reviewer should know: with whose eyes the earlier run is seen, and what was odd about it."""
     for seen in table.bridged:
-        judges = names(seen.judges)
-        yield (
-            f"{seen.side} judged anew by {judges}: its stored outputs were scored in this run, since another "
-            f"judge scored them then"
-        )
+        yield f"{seen.side} judged anew by {names(seen.judges)}: {_anew(seen)}"
         if seen.resumed:
             yield (
                 f"{count(seen.resumed, 'score')} of the {seen.side}'s outputs came after the deadline and count, "

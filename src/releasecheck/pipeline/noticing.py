@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from releasecheck.gates import NEUTRAL
+from releasecheck.model.table import NO_OUTPUT
 from releasecheck.pipeline.bridge_outcome import bridge_notices
 from releasecheck.pipeline.folders import REVISIONS
 from releasecheck.pipeline.models import mixtures
 from releasecheck.scorecard.exceptions import quarantine_notice, waived_words, waiver_notice
 from releasecheck.scorecard.policy import dataset_words, setting_words
-from releasecheck.stats import count, names
+from releasecheck.stats import count, names, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,6 +56,7 @@ def notices(plan: Plan, merged: Merged, changed: Sequence[str]) -> tuple[str, ..
     found += exception_notices(plan)
     found += plan.lapsed
     found += bridge_notices(merged.table)
+    found += _unlimited(plan, merged)
     if plan.git is not None and plan.git.dirty:
         found.append("the working tree had uncommitted changes when the plan was made")
     if merged.conflicts:
@@ -60,6 +64,19 @@ def notices(plan: Plan, merged: Merged, changed: Sequence[str]) -> tuple[str, ..
     if merged.outputs_lost:
         found.append(f"{merged.outputs_lost} outputs were not stored and were asked again")
     return tuple(found)
+
+
+def _unlimited(plan: Plan, merged: Merged) -> Iterator[str]:
+    """A cost budget over answers and scores that never say what they cost is no budget."""
+    limit = None if plan.budget is None else plan.budget.cost_usd
+    answered = merged.table.target != NO_OUTPUT
+    if limit is None or not answered.any():
+        return
+    if np.isnan(merged.table.cost_usd[answered]).all() and np.isnan(merged.judge_usage[..., 0]).all():
+        yield (
+            f"the budget of {plain(limit)} USD could stop nothing: neither target nor judges said what they cost "
+            "(`usage: {cost_usd: ...}` of the target says where it stands in an answer)"
+        )
 
 
 def _conflicts(merged: Merged) -> str:

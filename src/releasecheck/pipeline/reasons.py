@@ -11,8 +11,9 @@ from releasecheck.model.scorecard import GIVEN_UP
 from releasecheck.model.table import FAILED, MISSING, NO_OUTPUT, PENDING
 from releasecheck.pipeline.bridge_outcome import bridge_pending, why_given_up
 from releasecheck.pipeline.noticing import waiver_lines
-from releasecheck.pipeline.spending import ASKED, SPENT, budget_words
+from releasecheck.pipeline.spending import ASKED, SPENT, budget_words, spent
 from releasecheck.scorecard.lacking import owing
+from releasecheck.scorecard.verdict import COST_SPENT
 from releasecheck.stats import count
 
 if TYPE_CHECKING:
@@ -98,10 +99,10 @@ def reasons(
     lines += _why_given_up(merged)
     lines += _why_incomplete(plan, merged)
     if not over.final:
-        lines.append(
-            f"provisional: {over.mendable} scores can still be had; carry on with "
-            "`releasecheck resume`, or close the run with `--final`"
-        )
+        how = "carry on with `releasecheck resume`, or close the run with `--final`"
+        if COST_SPENT in spent(merged):
+            how = f"{COST_SPENT}, so nothing more is asked for: close the run with `--final`"
+        lines.append(f"provisional: {count(over.mendable, 'score')} can still be had; {how}")
     elif over.status == "expired":
         lines.append(
             f"expired: the run was still open {_hours(plan.expires_s)} after it was planned"
@@ -115,7 +116,7 @@ def _hours(seconds: float) -> str:
 
 
 _STOPPED = {
-    **{reason: budget_words([spent], ASKED) for reason, spent in SPENT.items()},
+    **{reason: budget_words([words], ASKED) for reason, words in SPENT.items()},
     "interrupted": "interrupted before every case was asked",
     "decided": "decided early: no case that is left could have saved the run from blocking",
     "target_unusable": "the target refused every call in the same way, so the rest was not asked",

@@ -30,23 +30,24 @@ def budget_words(spent: Iterable[str], what: str) -> str:
     return f"budget_exceeded: {' and '.join(spent)} before {what}"
 
 
-def _spent(merged: Merged) -> list[str]:
+def spent(merged: Merged) -> list[str]:
+    """Which budgets stopped a shard, in words."""
     stopped = {seen.stopped for seen in merged.files}
     return [words for reason, words in SPENT.items() if reason in stopped]
 
 
 def with_budgets(gates: Sequence[GateResult], plan: Plan, merged: Merged) -> tuple[GateResult, ...]:
     """Gate results; those that refuse for want of cases that no budget was left for say so."""
-    spent = _spent(merged)
+    over = spent(merged)
     unasked = np.any(merged.table.target == NO_OUTPUT, axis=1)
-    if not spent or not unasked.any():
+    if not over or not unasked.any():
         return tuple(gates)
     told = []
     for gate, result in zip(plan.gates, gates, strict=True):
         subject, cases = Subject.of(gate, plan), merged.table.cases
         lacking = unasked & subject.selects(cases) & ~subject.quarantined(cases)
         if result.outcome == "blocked_missing" and lacking.any():
-            reason = f"{result.reason}; {budget_words(spent, ASKED)}"
+            reason = f"{result.reason}; {budget_words(over, ASKED)}"
             told.append(result.model_copy(update={"reason": reason}))
         else:
             told.append(result)
@@ -57,14 +58,14 @@ def with_bridge_budgets(
     gates: Sequence[GateResult], plan: Plan, merged: Merged
 ) -> tuple[GateResult, ...]:
     """Gate results; those that refuse since no budget was left to judge the earlier run anew say so (X-21)."""
-    spent = _spent(merged)
+    over = spent(merged)
     left = {
         (seen.side, judge)
         for seen in merged.table.bridged
         for at, judge in enumerate(seen.judges)
         if seen.undone[:, :, at].any()
     }
-    if not spent or not left:
+    if not over or not left:
         return tuple(gates)
     told = []
     for gate, result in zip(plan.gates, gates, strict=True):
@@ -73,6 +74,6 @@ def with_bridge_budgets(
         if result.outcome != "blocked_missing" or (side, gate.metric) not in left:
             told.append(result)
             continue
-        why = budget_words(spent, f"every output of the {side} was judged anew")
+        why = budget_words(over, f"every output of the {side} was judged anew")
         told.append(result.model_copy(update={"reason": f"{result.reason}; {why}"}))
     return tuple(told)
