@@ -8,6 +8,7 @@ trial that the log does not hold: neither is ever an empty answer.
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,9 @@ class NotRecorded(Exception):
     """The log holds nothing for this case and trial."""
 
 
-def _read() -> dict[tuple[str, int], dict[str, Any]]:
+@cache
+def recorded() -> dict[tuple[str, int], dict[str, Any]]:
+    """Every line by case and trial, read at the first question."""
     found: dict[tuple[str, int], dict[str, Any]] = {}
     with OUTPUTS.open(encoding="utf-8") as lines:
         for line in lines:
@@ -31,12 +34,9 @@ def _read() -> dict[tuple[str, int], dict[str, Any]]:
     return found
 
 
-RECORDED = _read()
-
-
 def answer(case: dict[str, Any]) -> dict[str, Any]:
     """The recorded answer to a case, under `output`, with what it used beside it."""
-    row = RECORDED.get((case["id"], case["trial"]))
+    row = recorded().get((case["id"], case["trial"]))
     if row is None:
         message = "{} holds no answer to case {!r}, trial {}".format(
             OUTPUTS.name, case["id"], case["trial"]
