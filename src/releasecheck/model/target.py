@@ -121,8 +121,11 @@ class OpenAITarget(TargetBase):
     """Up to and including `/v1`."""
     model: str
     """Name of the model, as the API knows it."""
-    messages: Annotated[tuple[dict[str, JsonValue], ...], FromList, Field(min_length=1)]
-    """With Jinja2 in their texts."""
+    messages: (
+        Annotated[tuple[dict[str, JsonValue], ...], FromList, Field(min_length=1)]
+        | Annotated[str, Field(pattern=r"^\s*\{\{[\s\S]*\}\}\s*$")]
+    )
+    """With Jinja2 in their texts; or one expression that gives the list, as `"{{ input }}"`."""
     api_key: str | None = None
     """A reference such as `${OPENAI_API_KEY}`."""
     headers: dict[str, str] = {}

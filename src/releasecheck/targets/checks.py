@@ -55,7 +55,8 @@ def template_problems(spec: TargetSpec) -> Iterator[Problem]:
         if "{{" in spec.url:
             yield from (Problem(message, key="url") for message in undeclared_in_url(spec.url))
     elif isinstance(spec, OpenAITarget):
-        written = {"messages": list(spec.messages)}
+        whole = isinstance(spec.messages, str)
+        written = {"messages": spec.messages if whole else list(spec.messages)}
     for key, value in written.items():
         yield from (Problem(message, key=key) for message in undeclared(value))
 

@@ -70,14 +70,17 @@ class OpenAIAsker(Asker):
             timeout_s=spec.timeout,
         )
         self.gate: Gate | None = self._endpoint.gate
-        self._messages = compile_value(list(spec.messages), environment)
+        written = spec.messages
+        # A text is one expression that gives the list: conversations differ in length.
+        whole = isinstance(written, str)
+        self._messages = compile_value(written if whole else list(written), environment)
         self._fixed: dict[str, Any] = resolve({**spec.params, "model": spec.model}, environment)
         self._reader = AnswerReader(spec, classify)
 
     @override
     async def ask(self, call: TargetCall) -> Attempt:
         try:
-            messages = self._messages(names_of(call))
+            messages = _conversation(self._messages(names_of(call)))
             body = {**self._fixed, "messages": messages}
             content = json.dumps(body, ensure_ascii=False, allow_nan=False).encode("utf-8")
         except (TemplateProblem, TypeError, ValueError) as problem:
@@ -109,6 +112,18 @@ class OpenAIAsker(Asker):
     @override
     async def aclose(self) -> None:
         return None
+
+
+def _conversation(rendered: Json) -> Json:
+    """What goes out as messages.
+
+    Raises:
+        TemplateProblem: this case makes no list of messages.
+    """
+    if isinstance(rendered, list) and rendered and all(isinstance(m, dict) for m in rendered):
+        return rendered
+    message = "`messages` gives no list of messages ({role, content}) for this case"
+    raise TemplateProblem(message)
 
 
 def _model_of(answer: Json) -> str | None:
