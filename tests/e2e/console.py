@@ -1,4 +1,8 @@
-"""The `console` blocks of a page, as commands that a test can run in one shell after another."""
+"""The `console` blocks of a page, as commands that a test can run in one shell after another.
+
+A page says what its commands stand on in a comment: `<!-- tested with: starter, baseline -->`, names of
+`tests.e2e.stages`; one further down makes a new folder for the commands below it.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _EXIT = re.compile(r"\[exit (\d+)\]")
+_NEEDS = re.compile(r"<!-- tested with: ([a-z0-9-]+(?:, [a-z0-9-]+)*) -->")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +31,32 @@ class Command:
     """1-based line on the page."""
 
 
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Commands of a page that run in one folder, in their order."""
+
+    needs: tuple[str, ...]
+    """What is there before the first of them."""
+    commands: tuple[Command, ...]
+
+
 def read_commands(page: Path) -> list[Command]:
     """Every command in the `console` blocks of `page`, in order."""
-    commands: list[Command] = []
+    return [command for scene in read_scenes(page) for command in scene.commands]
+
+
+def read_scenes(page: Path) -> list[Scene]:
+    """The commands in the `console` blocks of `page`, by what they stand on."""
+    scenes: list[tuple[tuple[str, ...], list[Command]]] = [((), [])]
     inside = False
     for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), start=1):
-        if line.startswith("```"):
-            inside = line == "```console"
+        if line.lstrip().startswith("```"):
+            inside = line.strip() == "```console"
         elif inside:
-            _take(commands, line, number)
-    return commands
+            _take(scenes[-1][1], line.strip() if line.startswith(" ") else line, number)
+        elif found := _NEEDS.fullmatch(line):
+            scenes.append((tuple(found[1].split(", ")), []))
+    return [Scene(needs, tuple(commands)) for needs, commands in scenes if commands]
 
 
 def _take(commands: list[Command], line: str, number: int) -> None:
