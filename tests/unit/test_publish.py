@@ -150,11 +150,11 @@ def test_build_manifest__an_open_run_has_a_manifest_that_says_so() -> None:
 @pytest.mark.parametrize(
     ("verdict", "message", "color"),
     [
-        ("pass", "pass 2026-09-12 3f2a9c1", "brightgreen"),
-        ("bootstrap", "no baseline yet 2026-09-12 3f2a9c1", "blue"),
-        ("block", "blocked 2026-09-12 3f2a9c1", "red"),
-        ("blocked_missing", "no verdict 2026-09-12 3f2a9c1", "orange"),
-        ("not_comparable", "not comparable 2026-09-12 3f2a9c1", "yellow"),
+        ("pass", "pass 2026-09-12 3f2a9c1 manifest", "brightgreen"),
+        ("bootstrap", "no baseline yet 2026-09-12 3f2a9c1 manifest", "blue"),
+        ("block", "blocked 2026-09-12 3f2a9c1 manifest", "red"),
+        ("blocked_missing", "no verdict 2026-09-12 3f2a9c1 manifest", "orange"),
+        ("not_comparable", "not comparable 2026-09-12 3f2a9c1 manifest", "yellow"),
     ],
 )
 def test_badge__of_a_final_run(verdict: str, message: str, color: str) -> None:

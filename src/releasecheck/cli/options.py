@@ -92,6 +92,7 @@ class PlanOptions:
     baseline: str | None
     policy: Path | None
     adopt: Path | None
+    history: Path | None
     seed: int
 
     def request(self) -> PlanRequest:
@@ -125,6 +126,7 @@ class PlanOptions:
             git=git_state(self.config.resolve().parent),
             context=ci_context(),
             policy=policy_source(self.policy),
+            history=self.history,
             adopt=self.adopt,
         )
 
@@ -182,6 +184,12 @@ def plan_options(command: F) -> F:
             type=FOLDER,
             metavar="DIR",
             help="Take cases, shards and run id from this untrusted plan, as data.",
+        ),
+        click.option(
+            "--history",
+            type=FOLDER,
+            metavar="DIR",
+            help="Draw the trend over the latest runs in this folder; it decides nothing.",
         ),
         click.option("--seed", type=int, default=0, show_default=True, help="Of samples."),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Final, Literal
 
-from releasecheck.canonical import JsonProblem, digest, digest_bytes, parse_own
+from releasecheck.canonical import JsonProblem, digest, digest_bytes, dump_document, parse_own
 from releasecheck.errors import Untrusted, UsageError
 from releasecheck.ledger.jsonl import stable_file_digest
 from releasecheck.model.record import FIRST_REVISION
@@ -14,11 +14,13 @@ from releasecheck.model.scorecard import Manifest, Scorecard
 from releasecheck.pipeline.baselines import BASELINE
 from releasecheck.pipeline.files import file_digest, read_document, write_whole
 from releasecheck.pipeline.folders import LEDGER_FILE
+from releasecheck.pipeline.history import open_history
 from releasecheck.pipeline.rows import results_file
 from releasecheck.pipeline.scoring import score_plane
 from releasecheck.pipeline.tickets import external_refs
 from releasecheck.publish import (
     CLOSING,
+    VOUCHED,
     WITHDRAWN,
     LedgerFacts,
     LedgerFileFacts,
@@ -27,14 +29,18 @@ from releasecheck.publish import (
     badge,
     build_manifest,
     closing_writes,
+    is_stale,
     manifest_bytes,
     opening_writes,
+    stale,
 )
 from releasecheck.scorecard.badge_svg import render_badge_svg
 from releasecheck.scorecard.html import render_html
 from releasecheck.scorecard.junit import render_junit
 from releasecheck.scorecard.readback import check_reports
 from releasecheck.scorecard.report import Report
+from releasecheck.scorecard.results_csv import render_results_csv
+from releasecheck.scorecard.sarif import render_sarif
 from releasecheck.scorecard.summary import render_summary
 
 if TYPE_CHECKING:
@@ -145,22 +151,46 @@ def ledger_digest(recorded: Recorded) -> str:
     return digest(sorted(seen, key=str))
 
 
-def badge_files(manifest: Manifest, scorecard: Scorecard) -> dict[str, bytes]:
-    """The badge that follows from a decision, by file name."""
-    return {
-        write.path: b"".join(write.chunks)
-        for write in _closing(manifest, scorecard)
-        if write.path != "manifest.json"
-    }
+def badge_files(
+    manifest: Manifest,
+    scorecard: Scorecard,
+    manifest_digest: str | None = None,
+    *,
+    too_old: bool = False,
+) -> dict[str, bytes]:
+    """The badge that follows from a decision, by file name; with `too_old` the one that says so of itself.
+
+    Empty for a partial run, which makes no badge, and for one that is still open.
+    """
+    if manifest.mode != "full" or manifest.finalized_at is None:
+        return {}
+    backing = manifest_digest or digest_bytes(manifest_bytes(manifest))
+    claim = badge(manifest, scorecard, backing)
+    if too_old:
+        claim = stale(claim)
+    return {"badge.json": dump_document(claim), "badge.svg": render_badge_svg(claim, backing)}
 
 
 def complete_badge(bundle: Bundle, manifest: Manifest, scorecard: Scorecard) -> None:
-    """Write the badge of a decision that stands, where a kill came between the two (C-17)."""
+    """Write the badge of a decision that stands, where a kill came between the two (C-17).
+
+    One that was called too old stays so.
+    """
     _sweep(bundle.path)
-    for name, data in badge_files(manifest, scorecard).items():
+    digest_there = file_digest(bundle.path / "manifest.json")
+    too_old = _says_stale(bundle.path / "badge.json")
+    for name, data in badge_files(manifest, scorecard, digest_there, too_old=too_old).items():
         path = bundle.path / name
         if not path.is_file() or path.read_bytes() != data:
             write_whole(path, [data])
+
+
+def _says_stale(path: Path) -> bool:
+    try:
+        found = parse_own(path.read_bytes())
+    except (OSError, JsonProblem):
+        return False
+    return isinstance(found, dict) and is_stale({"message": "", **found})
 
 
 def read_decision(bundle: Bundle) -> tuple[Manifest, Scorecard]:
@@ -203,6 +233,8 @@ def reports_of(
         "scorecard.html": render_html(report),
         "summary.md": [render_summary(report).encode("utf-8")],
         "junit.xml": render_junit(report),
+        "results.sarif": render_sarif(report),
+        "results.csv": render_results_csv(report),
     }
 
 
@@ -213,6 +245,7 @@ def report_of(bundle: Bundle, folder: PlanFolder, scorecard: Scorecard) -> Repor
         plan=folder.plan,
         rows=lambda: _views(bundle, folder),
         baseline_rows=_baseline_rows(folder),
+        history=open_history(folder.path),
     )
 
 
@@ -236,13 +269,12 @@ def _baseline_rows(folder: PlanFolder) -> Callable[[], Iterator[ResultRow]] | No
     return rows
 
 
-def read_back(bundle: Bundle, scorecard: Scorecard) -> None:
-    """Read every report again and compare its counts with the verdict (B104).
+def read_back(bundle: Bundle, scorecard: Scorecard, names: Iterable[str] = VOUCHED) -> None:
+    """Read every report of these names again and compare its counts with the verdict (B104).
 
     Raises:
         Untrusted: a report says something else than the scorecard.
     """
-    names = ("scorecard.json", "results.jsonl", "scorecard.html", "summary.md", "junit.xml")
     check_reports({name: _reader(bundle.path / name) for name in names}, scorecard)
 
 

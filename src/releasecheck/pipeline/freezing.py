@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -22,6 +22,12 @@ from releasecheck.pipeline.baselines import (
 )
 from releasecheck.pipeline.files import write_whole
 from releasecheck.pipeline.foreseeing import with_bridge_notes
+from releasecheck.pipeline.history import (
+    HISTORY_FILE,
+    FrozenHistory,
+    history_bytes,
+    history_for,
+)
 from releasecheck.pipeline.policy import PolicySource, load_with, policy_changes
 from releasecheck.pipeline.power import refuse_blind
 from releasecheck.pipeline.preflight import placed_in
@@ -72,6 +78,8 @@ class PlanRequest:
     context: Mapping[str, str] | None = None
     policy: PolicySource | None = None
     """Where all but cases, their expected number and the target come from; None: from `config` too."""
+    history: Path | None = None
+    """A folder with earlier runs, whose latest are kept for the trend; it decides nothing."""
     adopt: Path | None = None
     """An untrusted plan folder whose cases, shards and run id are taken as data."""
 
@@ -156,11 +164,18 @@ def make_plan(
     frozen = freeze(loaded.suite, chosen, plan_judges(loaded), shards, circumstances, times)
     with placed_in(loaded):
         check(frozen.plan, Roots(loaded.root, loaded.policy_root), world.environment)
+    past = FrozenHistory(None)
+    if request.history is not None:
+        past = history_for(loaded.suite.suite, request.history)
+        noted = (Problem(note) for note in past.notes)
+        loaded = replace(loaded, notes=(*loaded.notes, *noted))
     refuse_blind(frozen.plan, chosen.cases, loaded, baseline, anchor)
     loaded = with_bridge_notes(frozen.plan, loaded, {"baseline": baseline, "anchor": anchor})
     for folder, files in ((BASELINE, baseline), (ANCHOR, anchor)):
         for name, data in ({} if files is None else files.data).items():
             write_whole(out / folder / name, [data])
+    if past.history is not None:
+        write_whole(out / HISTORY_FILE, [history_bytes(past.history)])
     # plan.json last: a folder is a plan once it is there.
     for name in sorted(frozen.files, key=lambda name: name == PLAN_FILE):
         write_whole(out / name, [frozen.files[name]])

@@ -23,7 +23,13 @@ from releasecheck.pipeline.bundle import (
 from releasecheck.pipeline.compare import differences
 from releasecheck.pipeline.decide import Finality, decide_run, finality
 from releasecheck.pipeline.early import decided_early
-from releasecheck.pipeline.files import read_bytes, read_document, read_lines
+from releasecheck.pipeline.files import (
+    file_digest,
+    parse_document,
+    read_bytes,
+    read_document,
+    read_lines,
+)
 from releasecheck.pipeline.folders import (
     REVISIONS,
     Bundle,
@@ -190,11 +196,12 @@ def _all(
     world: World,
 ) -> Iterator[str]:
     yield from _check_scorecard(bundle, folder, recorded, written, manifest)
-    yield from _check_manifest(bundle, folder, recorded, written, manifest)
+    same_tool = _same_tool(manifest, world)
+    yield from _check_manifest(bundle, folder, recorded, written, manifest, same_tool=same_tool)
     changed = list(_check_results(bundle, recorded))
     yield from changed
     if not changed:  # else the reports cannot be what the results render to
-        yield from _check_reports(bundle, folder, written, same_tool=_same_tool(manifest, world))
+        yield from _check_reports(bundle, folder, written, manifest, same_tool=same_tool)
 
 
 def _check_scorecard(
@@ -234,7 +241,13 @@ def _check_results(bundle: Bundle, recorded: Recorded) -> Iterator[str]:
 
 
 def _check_manifest(
-    bundle: Bundle, folder: PlanFolder, recorded: Recorded, written: Scorecard, manifest: Manifest
+    bundle: Bundle,
+    folder: PlanFolder,
+    recorded: Recorded,
+    written: Scorecard,
+    manifest: Manifest,
+    *,
+    same_tool: bool,
 ) -> Iterator[str]:
     present = bundle_digests(bundle)
     for name in sorted(present.keys() | manifest.files.keys()):
@@ -244,19 +257,55 @@ def _check_manifest(
                 f"{manifest.files.get(name, 'nothing')}"
             )
     yield from _check_document(bundle, folder, recorded, written, manifest, present)
+    yield from _check_badge(bundle, manifest, written, same_tool=same_tool)
+    if (bundle.path / "failure.json").exists():
+        yield "failure.json: it says that the run could not be carried through, beside a decision"
+
+
+def _check_badge(
+    bundle: Bundle, manifest: Manifest, written: Scorecard, *, same_tool: bool
+) -> Iterator[str]:
+    """The badge must be the one of this decision, or the one that says that it is too old.
+
+    Another version of the tool words it otherwise; then colour and error must be those of this decision.
+    """
+    backing = file_digest(bundle.path / "manifest.json")
     try:
-        badges = badge_files(manifest, written)
+        right = [badge_files(manifest, written, backing, too_old=old) for old in (False, True)]
     except Untrusted as error:
         yield f"badge.json: {error}"
         return
+    found = {
+        name: read_bytes(bundle.path / name)
+        for name in ("badge.json", "badge.svg")
+        if (bundle.path / name).is_file()
+    }
+    if found in right or (not same_tool and _as_bold(found, right)):
+        return
     for name in ("badge.json", "badge.svg"):
-        path = bundle.path / name
-        found = read_bytes(path) if path.is_file() else None
-        if found != badges.get(name):
-            what = "it is not there" if found is None else "it is not the badge of this decision"
-            yield f"{name}: {what}; `releasecheck resume` writes it anew"
-    if (bundle.path / "failure.json").exists():
-        yield "failure.json: it says that the run could not be carried through, beside a decision"
+        if found.get(name) not in [files.get(name) for files in right]:
+            what = (
+                "it is not there" if name not in found else "it is not the badge of this decision"
+            )
+            yield f"{name}: {what}; `releasecheck badge` writes it anew"
+            return
+    yield "badge.svg: it is of another time than badge.json; `releasecheck badge` writes both anew"
+
+
+def _as_bold(found: Mapping[str, bytes], right: Sequence[Mapping[str, bytes]]) -> bool:
+    """Whether a badge claims just as much as one of these, in whatever words."""
+    if found.keys() != right[0].keys():
+        return False
+    try:
+        claims = [_claimed(files["badge.json"]) for files in (found, *right) if files]
+    except (ReleaseCheckError, KeyError):
+        return False
+    return not claims or claims[0] in claims[1:]
+
+
+def _claimed(data: bytes) -> tuple[Json, Json]:
+    document = parse_document(data, "badge.json")
+    return document["color"], document["isError"]
 
 
 def _check_document(
@@ -313,15 +362,21 @@ def _same_tool(manifest: Manifest, world: World) -> bool:
 
 
 def _check_reports(
-    bundle: Bundle, folder: PlanFolder, written: Scorecard, *, same_tool: bool
+    bundle: Bundle,
+    folder: PlanFolder,
+    written: Scorecard,
+    manifest: Manifest,
+    *,
+    same_tool: bool,
 ) -> Iterator[str]:
     """Every report must be what this scorecard and these results render to.
 
-    Another version of the tool renders other bytes; of its reports the counts and verdicts are read.
+    Another version of the tool renders other bytes; of its reports the counts and verdicts are read, and an
+    older one did not write every report that this one writes.
     """
     if not same_tool:
         try:
-            read_back(bundle, written)
+            read_back(bundle, written, [name for name in VOUCHED if name in manifest.files])
         except Untrusted as error:
             yield str(error)
         return

@@ -4,7 +4,7 @@ Everything here is a value. One place applies the writes: the terminal state fir
 can undo it (S0-15, S0-49), and the manifest, which alone says `finalized_at`, last but for the badge (S0-19).
 """
 
-from releasecheck.publish.claim import badge
+from releasecheck.publish.claim import badge, is_stale, no_claim, short_digest, stale
 from releasecheck.publish.failure import build_failure
 from releasecheck.publish.manifest import (
     PINNED_SINCE,
@@ -38,6 +38,10 @@ __all__ = [
     "build_failure",
     "build_manifest",
     "closing_writes",
+    "is_stale",
     "manifest_bytes",
+    "no_claim",
     "opening_writes",
+    "short_digest",
+    "stale",
 ]

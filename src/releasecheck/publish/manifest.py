@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from releasecheck.model.plan import BaselinePin, Plan
     from releasecheck.model.scorecard import Scorecard
 
-VOUCHED: Final = ("scorecard.json", "results.jsonl", "scorecard.html", "summary.md", "junit.xml")
+ALWAYS_VOUCHED: Final = (
+    "scorecard.json", "results.jsonl", "scorecard.html", "summary.md", "junit.xml",
+)  # fmt: skip
 """Reports that every manifest vouches for, besides the files of the plan and the ledger."""
-
+VOUCHED: Final = (*ALWAYS_VOUCHED, "results.sarif", "results.csv")
+"""The same of this version; manifests of older ones lack the last ones."""
 
 PINNED_SINCE: Final = {
     "scoring": ("kind", "revises", "judges", "observation", "score_plane"),
@@ -197,7 +200,7 @@ def _check_one_run(
     if ours != theirs:
         message = f"the plan is of run {ours[0]} and the scorecard of run {theirs[0]}"
         raise Untrusted(message)
-    if lacking := [name for name in VOUCHED if name not in files]:
+    if lacking := [name for name in ALWAYS_VOUCHED if name not in files]:
         message = (
             f"run {plan.run_id}: {', '.join(lacking)} was not written, so nothing can vouch for it"
         )

@@ -21,7 +21,7 @@ COLORS: Final = {
     "lightgrey": "#6b7280",
 }
 """Of the names that shields knows, those we use, dark enough for white text (contrast 4.5 and more)."""
-_LONGEST: Final = 60
+_LONGEST: Final = 80
 _PADDING: Final = 6.0
 # Advance widths of Verdana at 11 pixels, rounded up; what is not named is as wide as a digit.
 _NARROW: Final = frozenset("ijl|!.,:;'`I ()[]{}ftr/\\-")
@@ -58,6 +58,8 @@ def render_badge_svg(badge: Mapping[str, Any], manifest_digest: str | None = Non
             right=right,
             padding=_PADDING,
             manifest_digest=manifest_digest,
+            # Several badges may stand in one page, where ids must not be the same.
+            key=(manifest_digest or "none").removeprefix("sha256:")[:12],
         )
     )
     return str(text).encode("utf-8")

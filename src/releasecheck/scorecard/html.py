@@ -19,6 +19,7 @@ from releasecheck.scorecard.policy import change_lines, policy_words
 from releasecheck.scorecard.tables import counted, gate_rows
 from releasecheck.scorecard.templating import html_environment
 from releasecheck.scorecard.texts import listing
+from releasecheck.scorecard.trend import trend_context
 from releasecheck.scorecard.verdict import (
     SIGNS,
     headline,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 CASES_SHOWN: Final = 500
 """Cases that the page holds in full; the others are counted and stand in `results.jsonl`."""
-STYLES: Final = ("page.css", "pictures.css", "cases.css")
+STYLES: Final = ("page.css", "pictures.css", "trend.css", "cases.css")
 SCRIPTS: Final = ("page.js",)
 """Of `templates/scorecard/`, joined in this order."""
 _CHUNK: Final = 64
@@ -57,6 +58,7 @@ def render_html(report: Report, cases: int = CASES_SHOWN) -> Iterator[bytes]:
             plan=plan,
             **case_context(report, cases),
             **picture_context(report),
+            **trend_context(report),
             tone=tone(card),
             signs=SIGNS,
             headline=headline(card),

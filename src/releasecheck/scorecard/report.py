@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from releasecheck.model.history import History
     from releasecheck.model.plan import Plan
     from releasecheck.model.results import ResultRow, RowView
     from releasecheck.model.scorecard import Scorecard
@@ -23,3 +24,5 @@ class Report:
     """Starts over at each call; plan order, all trials of a case together. Read as a stream, several times."""
     baseline_rows: Callable[[], Iterator[ResultRow]] | None = None
     """The baseline's results, for showing its answers; None without a baseline."""
+    history: History | None = None
+    """Earlier runs of the suite, for their trend; None where the plan keeps none."""
