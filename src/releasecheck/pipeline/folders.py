@@ -46,6 +46,8 @@ OURS: Final = frozenset(
         "scorecard.html",
         "summary.md",
         "junit.xml",
+        "results.sarif",
+        "results.csv",
         "manifest.json",
         "badge.json",
         "badge.svg",

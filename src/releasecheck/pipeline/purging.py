@@ -151,11 +151,13 @@ def _render_anew(run: Purgeable, world: World) -> None:
     reports = reports_of(bundle, folder, run.scorecard)
     for name, chunks in reports.items():
         write_whole(bundle.path / name, chunks)
-    files = {
-        name: file_digest(bundle.path / name) if name in reports else digest
+    others = {
+        name: digest
         for name, digest in manifest.files.items()
         if not (name.startswith("results/") and name.endswith(".log"))
     }
+    # Reports that an older version did not write are there from now on, and vouched for.
+    files = others | {name: file_digest(bundle.path / name) for name in reports}
     environment = {**manifest.environment, "finished_by": world.tool}
     renewed = manifest.model_copy(update={"files": files, "environment": environment})
     write_whole(bundle.path / "manifest.json", [manifest_bytes(renewed)])

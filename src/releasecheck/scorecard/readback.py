@@ -20,15 +20,21 @@ from releasecheck.canonical import JsonProblem, parse_json, parse_own
 from releasecheck.errors import Untrusted
 from releasecheck.model.results import RowScore
 from releasecheck.model.scorecard import Scorecard
+from releasecheck.scorecard.differs import STATES
+from releasecheck.scorecard.differs import Differs as _Differs
+from releasecheck.scorecard.differs import expected_states as _expected_states
+from releasecheck.scorecard.differs import outcomes as _outcomes
+from releasecheck.scorecard.differs import same as _same
+from releasecheck.scorecard.differs import same_states as _same_states
+from releasecheck.scorecard.readback_data import check_csv, check_sarif
 from releasecheck.scorecard.verdict import gate_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-Reader: TypeAlias = "Callable[[], Iterable[bytes]]"
-"""Gives the bytes of a written file in pieces, from its start at each call."""
+    from releasecheck.scorecard.differs import Reader
+
 States: TypeAlias = "Counter[str]"
-STATES: Final = ("scored", "not_applicable", "failed", "missing", "pending")
 _JUNIT_OUTCOMES: Final = {
     "pass": "passed",
     "bootstrap": "skipped",
@@ -39,16 +45,13 @@ _JUNIT_OUTCOMES: Final = {
 }
 
 
-class _Differs(Exception):
-    """What a report says and what is so; becomes `Untrusted` with the file's name."""
-
-
 def check_reports(files: Mapping[str, bytes | Reader], scorecard: Scorecard) -> None:
     """Compare counts, gates and verdict of each report in `files` (by its name in the bundle).
 
     Raises:
         Untrusted: a report is damaged, or says something else than the scorecard.
     """
+    failing: dict[str, int] = {}
     for name, source in files.items():
         check = CHECKS.get(name)
         if check is None:
@@ -56,7 +59,11 @@ def check_reports(files: Mapping[str, bytes | Reader], scorecard: Scorecard) -> 
             message = f"{name}: no report of ours has this name; expected one of {known}"
             raise ValueError(message)
         try:
-            check(source if callable(source) else lambda held=source: (held,), scorecard)  # type: ignore[misc]
+            read = source if callable(source) else lambda held=source: (held,)
+            number = check(read, scorecard)
+            if number is not None:
+                failing[name] = number
+                _agree(failing)
         except _Differs as error:
             message = (
                 f"{name}: {error}. The report was written wrongly, so nothing here may be relied on; "
@@ -65,18 +72,12 @@ def check_reports(files: Mapping[str, bytes | Reader], scorecard: Scorecard) -> 
             raise Untrusted(message) from None
 
 
-def _same(what: str, found: object, expected: object) -> None:
-    if found != expected:
-        message = f"it says {what} {found!r}, and the scorecard says {expected!r}"
+def _agree(failing: Mapping[str, int]) -> None:
+    """The scorecard counts no scores that do not pass, so the reports that do are held against each other."""
+    (first, expected), *others = failing.items()
+    if others and (found := others[-1][1]) != expected:
+        message = f"{found} scores in it do not pass, and in {first} there are {expected}"
         raise _Differs(message)
-
-
-def _expected_states(scorecard: Scorecard) -> dict[str, int]:
-    return {state: getattr(scorecard.counts, state) for state in STATES}
-
-
-def _outcomes(scorecard: Scorecard) -> dict[str, int]:
-    return dict(Counter(gate.outcome for gate in scorecard.gates))
 
 
 # --- JSON -------------------------------------------------------------------------------------------
@@ -108,25 +109,25 @@ def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
         raise _Differs(message)
 
 
-def _check_results(read: Reader, scorecard: Scorecard) -> None:
+def _check_results(read: Reader, scorecard: Scorecard) -> int:
     states: States = Counter()
-    trials = 0
+    trials = failing = 0
     for number, line in enumerate(_lines(read()), start=1):
         try:
             row = parse_own(line)
-            cells = map(RowScore.from_json, row["scores"].values())
-            states.update(cell.state.replace("-", "_") for cell in cells)
+            cells = {name: RowScore.from_json(cell) for name, cell in row["scores"].items()}
+            states.update(cell.state.replace("-", "_") for cell in cells.values())
+            failing += sum(
+                cell.state == "scored" and row["passed"].get(name) is False
+                for name, cell in cells.items()
+            )
         except (ValueError, KeyError, TypeError, AttributeError):
             message = f"line {number} is no result"
             raise _Differs(message) from None
         trials += 1
     _same("trials", trials, scorecard.counts.trials)
     _same_states(states, scorecard)
-
-
-def _same_states(found: Mapping[str, int], scorecard: Scorecard) -> None:
-    for state, number in _expected_states(scorecard).items():
-        _same(f"{state} scores", found.get(state, 0), number)
+    return failing
 
 
 # --- JUnit ------------------------------------------------------------------------------------------
@@ -142,6 +143,7 @@ class _Junit:
     suite: str = ""
     current: str = ""
     kinds: Counter[str] = field(default_factory=Counter)
+    said: dict[str, str] = field(default_factory=dict)
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         match name:
@@ -153,6 +155,8 @@ class _Junit:
                 self.totals[self.suite] = attributes
             case "testcase":
                 self.current = "passed"
+            case "property":
+                self.said[attributes["name"]] = attributes["value"]
             case "failure" | "error" | "skipped":
                 self.current = name
                 if name == "error":
@@ -165,13 +169,16 @@ class _Junit:
             self.outcomes[self.suite][self.current] += 1
 
 
-def _check_junit(read: Reader, scorecard: Scorecard) -> None:
+def _check_junit(read: Reader, scorecard: Scorecard) -> int:
     found = _Junit()
     try:
         parse_xml(read(), found.start, found.end)
     except KeyError as error:
         message = f"an element has no {error}"
         raise _Differs(message) from None
+    # Files of older versions have no properties.
+    for name, is_so in (("run_id", scorecard.run_id), ("verdict", scorecard.verdict or "waiting")):
+        _same(name, found.said.get(name, is_so), is_so)
     everything = found.outcomes.get("cases", Counter()) + found.outcomes.get("gates", Counter())
     said_of = {**found.totals, "all": found.whole}
     for suite in ("cases", "gates", "all"):
@@ -182,6 +189,8 @@ def _check_junit(read: Reader, scorecard: Scorecard) -> None:
         said = said_of[suite]
         _same(f"{suite}: tests", said.get("tests"), str(tests.total()))
         for key, outcome in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+            if suite == "all" and key == "skipped":
+                continue  # readers' schemas have no place for it there
             _same(f"{suite}: {key}", said.get(key), str(tests[outcome]))
     counts, cases = scorecard.counts, found.outcomes["cases"]
     _same("measured scores", cases["passed"] + cases["failure"], counts.scored)
@@ -192,6 +201,7 @@ def _check_junit(read: Reader, scorecard: Scorecard) -> None:
         "skipped" if gate.waived else _JUNIT_OUTCOMES[gate.outcome] for gate in scorecard.gates
     )
     _same("gates", dict(found.outcomes["gates"]), dict(expected))
+    return cases["failure"]
 
 
 def parse_xml(
@@ -369,13 +379,15 @@ def _check_svg(read: Reader, scorecard: Scorecard) -> None:
         _same("verdict", "pass", scorecard.verdict)
 
 
-CHECKS: Final[dict[str, Callable[[Reader, Scorecard], None]]] = {
+CHECKS: Final[dict[str, Callable[[Reader, Scorecard], int | None]]] = {
     "scorecard.json": _check_json,
     "results.jsonl": _check_results,
     "scorecard.html": _check_html,
     "summary.md": _check_summary,
     "junit.xml": _check_junit,
+    "results.sarif": check_sarif,
+    "results.csv": check_csv,
     "badge.json": _check_badge,
     "badge.svg": _check_svg,
 }
-"""The check of each file of a bundle that is a report."""
+"""The check of each file of a bundle that is a report; gives how many scores it says do not pass, where it says so."""

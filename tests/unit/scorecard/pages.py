@@ -12,6 +12,8 @@ from typing_extensions import override
 from releasecheck.canonical import dump_document, dump_line
 from releasecheck.scorecard.html import render_html
 from releasecheck.scorecard.junit import render_junit
+from releasecheck.scorecard.results_csv import render_results_csv
+from releasecheck.scorecard.sarif import render_sarif
 from releasecheck.scorecard.summary import render_summary
 
 if TYPE_CHECKING:
@@ -105,4 +107,6 @@ def bundle_of(sample: Sample) -> dict[str, bytes]:
         "scorecard.html": b"".join(render_html(report)),
         "summary.md": render_summary(report).encode("utf-8"),
         "junit.xml": b"".join(render_junit(report)),
+        "results.sarif": b"".join(render_sarif(report)),
+        "results.csv": b"".join(render_results_csv(report)),
     }

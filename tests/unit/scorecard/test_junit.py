@@ -135,7 +135,7 @@ def test_render_junit__hostile_text_is_text(text: str) -> None:
 def test_render_junit__the_totals_of_the_whole_file() -> None:
     data = b"".join(render_junit(samples.refused().report))
     whole = junitparser.JUnitXml.fromstring(data)
-    assert (whole.tests, whole.failures, whole.errors, whole.skipped) == (170, 0, 8, 0)
+    assert (whole.tests, whole.failures, whole.errors) == (170, 0, 8)
 
 
 def test_render_junit__memory_does_not_grow_with_outputs() -> None:
