@@ -18,11 +18,12 @@ from releasecheck.importers.replay import (
     replay_target,
     scores_file,
 )
+from releasecheck.model.nearest import listing
 from releasecheck.model.suite import CaseFiles
 from releasecheck.stats import count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from releasecheck.canonical import Json
 
@@ -168,3 +169,12 @@ def _counts(recording: Recording, per_judge: dict[str, int]) -> list[str]:
                 "refuses (blocked_missing)"
             )
     return found
+
+
+def unknown_names(option: str, named: Iterable[str], found: Collection[str]) -> list[Problem]:
+    """Names given on the command line that the file does not have: a misspelt one would change nothing, unseen."""
+    return [
+        Problem(f"{option} {name}: there is no such score; found {listing(sorted(found))}")
+        for name in named
+        if name not in found
+    ]
