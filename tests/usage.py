@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,41 @@ if TYPE_CHECKING:
 _PLACEHOLDER = re.compile(r"[A-Z][A-Z0-9_]*|.*(?:\$\{|\{\{|\$[A-Z(]|<[a-z]).*|N")
 """A value that stands for another one: `CONFIG`, `${{ inputs.config }}`, `<folder>`."""
 _OPTIONAL = re.compile(r"\[([^\[\]]*)\](?:\.\.\.)?")
-_ENDS = re.compile(r"\s(?:\||\|\||&&|>|>>|2>|2>&1|;|&)(?:\s|$)|\s#\s|;(?:\s|$)|\s*\|\|")
+_ENDS = re.compile(r"\s(?:\||\|\||&&|>|>>|2>|2>&1|;|&)(?:\s|$)|\s#\s|\s\d?>|;(?:\s|$)|\s*\|\|")
+
+
+_CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+_OURS = re.compile(r"(?:^|(?<=[\s;&|(\"'`]))releasecheck (?=[\[a-zA-Z-]).*")
+_INDENTED = "    "
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A command line of ours that a page shows."""
+
+    line: int
+    """1-based line on the page."""
+    text: str
+    language: str
+    """Of the block it stands in; empty for code inside of a sentence, and for indented code."""
+
+
+def shown(page: str) -> Iterator[Shown]:
+    """Every line of a page, in a block or a sentence, that calls the program; `console` shows output too."""
+    language: str | None = None
+    for number, line in enumerate(page.splitlines(), start=1):
+        if line.lstrip().startswith("```"):
+            language = line.strip()[3:] if language is None else None
+            continue
+        if language is None and not line.startswith(_INDENTED):
+            spans = [span for span in _CODE.findall(line) if span.startswith("releasecheck ")]
+            yield from (Shown(number, span, "") for span in spans)
+            continue
+        if language == "console" and not line.lstrip().startswith(("$ ", "> ")):
+            continue
+        found = _OURS.search(line.split(" # ")[0])
+        if found and not line.lstrip().startswith("#"):
+            yield Shown(number, found[0].rstrip("\\"), language or "")
 
 
 def problem(line: str) -> str | None:
@@ -26,8 +61,9 @@ def problem(line: str) -> str | None:
     A line of a manual is read as one: `[x]` is there, of `a|b` each is tried, `...` leaves out what is of
     no interest.
     """
+    line = re.sub(r"\$\{\{.*?\}\}", "${X}", line)  # an expression of GitHub is one word
     line = _ENDS.split(line, maxsplit=1)[0].strip()
-    line = re.sub(r"\{([a-z|]+)\}", r"\1", line.replace(" [OPTIONS]", ""))
+    line = re.sub(r"\{([a-z|]+)\}", r"\1", line.replace("[OPTIONS]", "..."))
     try:
         words = shlex.split(_OPTIONAL.sub(r"\1", _OPTIONAL.sub(r"\1", line)))
     except ValueError as error:

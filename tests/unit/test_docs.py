@@ -6,11 +6,14 @@ import json
 import re
 from collections.abc import Iterator
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 import pytest
+import yaml
+from jsonschema import Draft202012Validator
 from pydantic import TypeAdapter
 
 from releasecheck.cli import COMMANDS, module_of
@@ -23,9 +26,30 @@ from releasecheck.model.judge import Judge
 from releasecheck.model.scorecard import EXIT_CODES
 from releasecheck.model.suite import BaselineRule, Budget, Settle, Suite
 from releasecheck.model.target import StartSpec, Target
+from releasecheck.schemas import json_schema
+from tests.usage import problem, shown
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = sorted(DOCS.glob("*.md"))
+PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
+READ = [
+    *PAGES,
+    *(
+        DOCS.parent / name
+        for name in ("README.md", "CONTRIBUTING.md", "templates/starter/README.md")
+    ),
+    *sorted(DOCS.parent.glob("examples/*/README.md")),
+]
+"""All that people read about the program."""
+WORKFLOWS = {
+    yaml.safe_load(path.read_text("utf-8")).get("name")
+    for path in (DOCS.parent / "templates" / "github").glob("*.yml")
+}
+"""Names of our workflows, which look like commands."""
+NOT_RUN = {
+    "docs/docs-search-example.md": {"sh": "a test of the examples does so"},
+    "docs/publishing.md": {"sh": "asks GitHub for an attestation"},
+}
+"""Blocks on a page, by their language, whose commands are only read, and why."""
 PARTS: dict[str, TypeAdapter[Any]] = {
     "target": TypeAdapter(Target),
     "start": TypeAdapter(StartSpec),
@@ -38,6 +62,10 @@ PARTS: dict[str, TypeAdapter[Any]] = {
 
 def text_of(name: str) -> str:
     return (DOCS / name).read_text(encoding="utf-8")
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(DOCS.parent).as_posix()
 
 
 def section(name: str, heading: str) -> str:
@@ -53,7 +81,7 @@ def blocks(language: str) -> Iterator[Any]:
             re.MULTILINE | re.DOTALL,
         )
         for number, match in enumerate(found, start=1):
-            yield pytest.param(match[1], id=f"{page.name}-{number}")
+            yield pytest.param(match[1], id=f"{name_of(page)}-{number}")
 
 
 def check_item(item: dict[str, Any]) -> None:
@@ -158,15 +186,105 @@ def options_of(command: click.Command) -> set[str]:
 
 
 def test_pages__name_only_options_that_exist() -> None:
-    """An option of `releasecheck`, on any page, is an option of some command."""
+    """An option in a sentence of any page is an option of some command."""
     modules = [import_module(module_of(name)) for name in COMMANDS]
     known = {"--version", "--help"}.union(*(options_of(module.command) for module in modules))
     named: set[str] = set()
-    for page in [*PAGES, DOCS.parent / "README.md"]:
-        text = page.read_text(encoding="utf-8")
-        shown = re.findall(r"`([^`\n]+)`|^(?:\$ )?(releasecheck .+)$", text, re.MULTILINE)
-        for inline in ("".join(parts) for parts in shown):
-            if inline.startswith(("--", "releasecheck ")):
-                named |= set(re.findall(r"(?<![\w-])--[a-z-]+", inline))
+    for page in READ:
+        for inline in re.findall(r"`(--[^`\n]+)`", page.read_text(encoding="utf-8")):
+            named |= set(re.findall(r"(?<![\w-])--[a-z-]+", inline))
     assert len(named) > 10
     assert named - known == set()
+
+
+@pytest.mark.parametrize("page", READ, ids=name_of)
+def test_commands__are_ones_that_click_would_begin(page: Path) -> None:
+    """Also where nothing can be run: in sentences, workflows, and on other machines."""
+    wrong = [
+        f"{name_of(page)}:{one.line}: {one.text}: {found}"
+        for one in shown(page.read_text(encoding="utf-8"))
+        if one.text not in WORKFLOWS and (found := problem(one.text)) is not None
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in READ if name_of(page).startswith("docs/")], ids=name_of
+)
+def test_commands__in_shell_blocks_are_run(page: Path) -> None:
+    """A block `console` is run by `tests/e2e/test_docs_commands.py`; another one must say why it is not."""
+    found = {one.language for one in shown(page.read_text(encoding="utf-8"))}
+    allowed = {"", "console", "text", "yml", "yaml", *NOT_RUN.get(name_of(page), {})}
+    assert found <= allowed, f"{name_of(page)}: make these blocks `console`: {found - allowed}"
+
+
+def test_not_run__names_only_what_is_there() -> None:
+    for name, languages in NOT_RUN.items():
+        found = {one.language for one in shown((DOCS.parent / name).read_text(encoding="utf-8"))}
+        assert set(languages) <= found, name
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("releasecheck verify", None),  # only named
+        ("releasecheck verify out", None),
+        ("releasecheck verfy out", "there is no command 'verfy'"),
+        ("releasecheck verify out --quick", "--quick"),
+        ("releasecheck verify out out", "unexpected 'out'"),
+        ("releasecheck finish --results r", "Missing option '--plan'."),
+        ("releasecheck finish --results r ...", None),
+        ("releasecheck schema verdict", "'verdict' is not one of"),
+        ("releasecheck schema config|verdict", "'verdict' is not one of"),
+        ("releasecheck shard --plan p --index first", "'first' is not a valid integer"),
+        ("releasecheck shard --plan p --index N", None),
+        ("releasecheck init [DIR] [--github]", None),
+        ("releasecheck run ${{ inputs.config }} --shards 300", "expected auto or a whole number"),
+        ("releasecheck run releasecheck.yaml | tee log", None),
+    ],
+)
+def test_problem__is_what_click_says(line: str, says: str | None) -> None:
+    found = problem(line)
+    assert found is None if says is None else says in str(found)
+
+
+def test_pages__name_targets_and_modules_that_exist() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (DOCS.parent / "Makefile").read_text(), re.MULTILINE))
+    for page in READ:
+        code = "\n".join(
+            "".join(parts)
+            for parts in re.findall(
+                r"^```(?:sh|console)\n(.*?)^```|`([^`\n]+)`",
+                page.read_text(encoding="utf-8"),
+                re.MULTILINE | re.DOTALL,
+            )
+        )
+        made = set(re.findall(r"^(?:\$ )?make ([a-z-]+)", code, re.MULTILINE))
+        assert made <= targets, (page, made - targets)
+        for module in re.findall(r"python -m (tests[.\w]*)", code):
+            assert find_spec(module), (page, module)
+
+
+def test_config__every_whole_suite_is_valid_for_editors() -> None:
+    """An editor shows no error in the starter, in the examples and in what the pages show."""
+    validator = Draft202012Validator(json_schema("config"))
+    root = DOCS.parent
+    suites = [
+        root / "templates/starter/releasecheck.yaml",
+        *root.glob("examples/*/releasecheck.yaml"),
+    ]
+    texts = [path.read_text("utf-8") for path in suites]
+    texts += [param.values[0] for param in blocks("yaml") if "\nversion:" in f"\n{param.values[0]}"]
+    assert len(texts) > len(suites)
+    for text in texts:
+        found = plain(read_yaml(text, "page")[0])
+        assert [error.message for error in validator.iter_errors(found)] == [], text
+
+
+def test_first_line__leads_editors_to_the_schema() -> None:
+    for path in DOCS.parent.glob("examples/*/releasecheck.yaml"):
+        first = path.read_text("utf-8").splitlines()[0]
+        named = first.removeprefix("# yaml-language-server: $schema=")
+        assert (path.parent / named).read_bytes() == (
+            DOCS / "reference/config.schema.json"
+        ).read_bytes()
