@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from releasecheck.config.text import read_text, refused, to_text
+from releasecheck.importers.peek import start_of
 from releasecheck.importers.tolerant import parse_tolerant
 
 # Inspect packs with Zstandard, which the standard library reads since Python 3.14.
@@ -49,8 +50,7 @@ def read_log_file(path: Path) -> LogFile:
     Raises:
         ConfigError: it is none, or larger than what is taken. Taking the samples raises the same.
     """
-    with path.open("rb") as file:
-        start = file.read(4)
+    start = start_of(path, 4)
     if start[:2] == b"PK":
         return _eval_file(path)
     shown = path.as_posix()

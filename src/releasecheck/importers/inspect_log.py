@@ -11,7 +11,7 @@ from releasecheck.importers.imported import Imported, Mapped
 from releasecheck.importers.inspect_files import read_log_file
 from releasecheck.importers.inspect_messages import completion, messages, resolved
 from releasecheck.importers.inspect_values import Number, Unknown, parts_of, read_value
-from releasecheck.importers.names import judge_ids, slug
+from releasecheck.importers.names import case_id, judge_ids, slug
 from releasecheck.importers.recorded import (
     Metric,
     Recording,
@@ -157,13 +157,13 @@ def _take(read: _Read, where: str, sample: Json) -> None:
     if not isinstance(epoch, int) or isinstance(epoch, bool) or not 1 <= epoch <= MOST_EPOCHS:
         read.bad(where, f"expected an epoch from 1 to {MOST_EPOCHS}, found {str(epoch)[:20]}")
         return
-    pair = (str(id_), epoch)
+    pair = (case_id(str(id_)), epoch)
     if pair in read.places:
         read.bad(where, f"sample {pair[0][:80]!r}, epoch {epoch} stands in {read.places[pair]} too")
         return
     read.places[pair] = where
     try:
-        _sample(read, where, sample, str(id_), epoch)
+        _sample(read, where, sample, *pair)
     except TooDeep as error:
         read.bad(where, str(error))
 

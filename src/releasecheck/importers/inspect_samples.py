@@ -15,6 +15,7 @@ from releasecheck.importers.imported import CONFIG, Imported, Mapped, config_byt
 from releasecheck.importers.inspect_messages import messages
 from releasecheck.importers.inspect_scorer import Scorer, scorer_judge
 from releasecheck.importers.names import slug
+from releasecheck.importers.peek import start_of
 from releasecheck.importers.recorded import (
     BASELINE,
     CASES,
@@ -288,6 +289,5 @@ def is_log(path: Path) -> bool:
     """Whether the file is a log: a zip, or a JSON object; samples are an array, lines or a table."""
     if path.suffix.lower() in {".jsonl", ".csv"}:
         return False
-    with path.open("rb") as file:
-        start = file.read(4096).removeprefix(b"\xef\xbb\xbf")
+    start = start_of(path, 4096)
     return path.suffix.lower() == ".eval" or start[:2] == b"PK" or bool(re.match(rb"\s*\{", start))

@@ -11,7 +11,7 @@ from releasecheck.config.text import read_text
 from releasecheck.errors import ConfigError, Problem
 from releasecheck.importers.imported import Imported, Mapped
 from releasecheck.importers.lm_eval_metrics import Directions, read_number
-from releasecheck.importers.names import judge_ids, slug
+from releasecheck.importers.names import case_id, judge_ids, slug
 from releasecheck.importers.recorded import (
     Metric,
     Recording,
@@ -151,7 +151,7 @@ def _take(read: _Read, line: int, row: dict[str, Json]) -> None:
             "doc_id",
         )
         return
-    name = str(id_)
+    name = case_id(str(id_))
     if (before := read.lines.setdefault(name, line)) != line:
         read.bad(f"doc_id {name[:80]} stands in line {before} too", line, "doc_id")
         return

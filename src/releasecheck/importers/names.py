@@ -6,6 +6,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Final
 
+from releasecheck.canonical import clean_text
 from releasecheck.model.gate import BUILTIN_METRICS
 
 if TYPE_CHECKING:
@@ -19,6 +20,11 @@ def slug(text: str, otherwise: str = "imported") -> str:
     """Letters, digits and `-` only."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")[:_LONGEST].strip("-") or otherwise
+
+
+def case_id(text: str) -> str:
+    """An id as the suite's reader takes it, so that answers and scores are found under it again."""
+    return unicodedata.normalize("NFC", clean_text(text))
 
 
 def judge_ids(names: Iterable[str]) -> dict[str, str]:

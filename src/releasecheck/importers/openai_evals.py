@@ -11,6 +11,7 @@ from releasecheck.errors import ConfigError, Problem
 from releasecheck.importers.imported import CONFIG, Imported, Mapped, config_bytes, lines_bytes
 from releasecheck.importers.names import slug
 from releasecheck.importers.openai_evals_chat import conversation, ideals
+from releasecheck.importers.peek import start_of
 from releasecheck.importers.recorded import (
     BASELINE,
     CASES,
@@ -204,6 +205,5 @@ def samples_plan(path: Path, kind_: str, *, ignore_case: bool, suite: str | None
 
 def is_log(path: Path) -> bool:
     """Whether the file is the log of a run: its first line names what was run."""
-    with path.open("rb") as file:
-        start = file.readline(2**20).removeprefix(b"\xef\xbb\xbf").lstrip()
+    start = start_of(path, 64).lstrip()
     return start.startswith((b'{"spec"', b'{ "spec"'))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from releasecheck.config.text import read_text
 from releasecheck.errors import ConfigError, Problem
 from releasecheck.importers.imported import Mapped
-from releasecheck.importers.names import judge_ids, slug
+from releasecheck.importers.names import case_id, judge_ids, slug
 from releasecheck.importers.openai_evals_chat import conversation
 from releasecheck.importers.recorded import Metric, Recording, case_problems, recorded_suite
 from releasecheck.importers.replay import Answered, Failed, Recorded, Reply, Score
@@ -88,7 +88,7 @@ class _Log:
         elif not isinstance(sample, str) or not sample:
             self.bad(f"the {type_} event names no `sample_id`", number)
         else:
-            self.samples.setdefault(sample, _Sample(number)).take(type_, number, data)
+            self.samples.setdefault(case_id(sample), _Sample(number)).take(type_, number, data)
 
 
 def import_log(path: Path, suite: str | None) -> Imported:
