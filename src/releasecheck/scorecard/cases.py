@@ -1,6 +1,7 @@
 """Which cases a report shows, worst first, and how each looks.
 
 Rows are read as a stream: whatever the number of cases, only the shown ones are held, cut to length (B119).
+`select` finds the worst; `views` reads the rows once more and gives many, one at a time and in plan order.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from releasecheck.scorecard.texts import Cut, as_text, cut, shorten
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from releasecheck.canonical import Json
     from releasecheck.model.plan import Plan
     from releasecheck.model.results import ResultRow, RowScore, RowView
     from releasecheck.scorecard.report import Report
@@ -45,11 +47,29 @@ ATTENTION: Final[tuple[Kind, ...]] = (
     "new-failure", "failed", "unanswered", "unjudged", "missing", "mixed",
 )  # fmt: skip
 """Kinds that a reviewer should look at."""
+WORDS: Final[dict[str, Tone]] = {
+    "pass": "good", "fail": "bad", "measured": "neutral", "not applicable": "neutral",
+    "not measured": "warn", "no score": "warn", "waiting": "wait",
+}  # fmt: skip
+"""What a judge's cell can say, with its tone."""
+_Rank: TypeAlias = tuple[int, float, int]
 _ORDER: Final[dict[Kind, int]] = {kind: place for place, kind in enumerate(KINDS)}
 _LONGEST: Final = 4000
 _LONGEST_REASON: Final = 600
 _LONGEST_NAME: Final = 200
 _TRIALS_SHOWN: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """How much of each text is shown."""
+
+    text: int = _LONGEST
+    """Characters of an input, an expected value or an answer."""
+    reason: int = _LONGEST_REASON
+    """Characters of a judge's reason."""
+    lines: bool = False
+    """Whether what is expected and answered is laid out in lines when it is a list or a mapping."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +151,10 @@ class CaseView:
     aside: tuple[str, ...]
     """That it is in quarantine: for whom, until when, whose, and why."""
     tally: Tally
+    index: int = 0
+    """Its place in the plan."""
+    slowest: float | None = None
+    """The longest of its latencies in milliseconds; None when none is known."""
     before: Before | None = None
 
     @property
@@ -154,6 +178,12 @@ class Selection:
     left_out: Tally
     kinds: dict[Kind, int]
     """Cases of each kind, shown or not."""
+    held: Mapping[str, int] = field(default_factory=dict)
+    """The place, worst first, of each case that `views` gives, by its id."""
+    beyond: Tally = field(default_factory=Tally)
+    """What is neither shown nor held."""
+    anchors: Mapping[str, str] = field(default_factory=dict)
+    """Where each held case that flipped is on the page, by its id."""
 
     @property
     def attention(self) -> int:
@@ -185,6 +215,7 @@ class _Case:
     fails: Counter[str] = field(default_factory=Counter)
     target_failed: bool = False
     worst: float = float("inf")
+    slowest: float | None = None
     trials: int = 0
     views: list[RowView] = field(default_factory=list)
     """The worst trials in full; at most `_TRIALS_SHOWN` + 1."""
@@ -193,6 +224,8 @@ class _Case:
         row = view.row
         self.trials += 1
         self.target_failed |= row.failure is not None
+        if row.latency_ms is not None:
+            self.slowest = max(row.latency_ms, self.slowest or 0.0)
         for judge, score in row.scores.items():
             self.states[score.state] += 1
             if score.value is not None:
@@ -204,6 +237,10 @@ class _Case:
         if len(self.views) > _TRIALS_SHOWN:
             self.views.sort(key=lambda kept: (_trial_order(kept.row), kept.row.trial))
             self.views.pop()
+
+    @property
+    def anchor(self) -> str:
+        return f"case-{self.views[0].case.index}"
 
     def tally(self) -> Tally:
         return Tally(
@@ -279,29 +316,62 @@ class _Flips:
         return (*lost, *won)
 
 
-def select(report: Report, limit: int, longest: int = _LONGEST) -> Selection:
-    """The `limit` worst cases, with texts of at most `longest` characters, and the tally of all."""
+def select(
+    report: Report, limit: int, longest: int | Lengths = _LONGEST, held: int = 0
+) -> Selection:
+    """The `limit` worst cases with cut texts, the tally of all, and the places of the `held` worst for `views`."""
+    lengths = longest if isinstance(longest, Lengths) else Lengths(longest)
     judges, flips = _Judges.of(report.plan), _Flips.of(report)
-    total = Tally()
+    total, beyond = Tally(), Tally()
     kinds: Counter[Kind] = Counter()
-    # A heap whose first entry is the least interesting case kept; the index breaks every tie.
-    kept: list[tuple[tuple[int, float, int], CaseView]] = []
+    # Heaps whose first entry is the least interesting case kept; the index breaks every tie.
+    kept: list[tuple[_Rank, CaseView]] = []
+    ranked: list[tuple[_Rank, str, Tally, str]] = []
     for case_id, seen in _cases(report.rows(), judges):
         kind, tally = seen.kind(case_id, flips), seen.tally()
         kinds[kind] += 1
         total += tally
         rank = (-_ORDER[kind], -seen.worst, -seen.index)
         if len(kept) < limit:
-            heapq.heappush(kept, (rank, _view(seen, kind, tally, flips, judges, longest)))
+            heapq.heappush(kept, (rank, _view(seen, kind, tally, flips, judges, lengths)))
         elif kept and rank > kept[0][0]:
-            heapq.heapreplace(kept, (rank, _view(seen, kind, tally, flips, judges, longest)))
-    views = [view for _, view in sorted(kept, key=lambda entry: entry[0], reverse=True)]
+            heapq.heapreplace(kept, (rank, _view(seen, kind, tally, flips, judges, lengths)))
+        if held:
+            flipped = case_id in flips.failures or case_id in flips.passes
+            entry = (rank, case_id, tally, seen.anchor if flipped else "")
+            if len(ranked) < held:
+                heapq.heappush(ranked, entry)
+            else:
+                beyond += heapq.heappushpop(ranked, entry)[2]
+    shown = [view for _, view in sorted(kept, key=lambda entry: entry[0], reverse=True)]
     left_out = total
-    for view in views:
+    for view in shown:
         left_out = _less(left_out, view.tally)
+    ranked.sort(reverse=True)
     return Selection(
-        tuple(_with_baseline(report, views, judges, longest)), total, left_out, dict(kinds)
+        tuple(_with_baseline(report, shown, judges, lengths)),
+        total,
+        left_out,
+        dict(kinds),
+        {entry[1]: place for place, entry in enumerate(ranked)},
+        beyond if held else left_out,
+        {entry[1]: entry[3] for entry in ranked if entry[3]},
     )
+
+
+def views(report: Report, selection: Selection, lengths: Lengths) -> Iterator[CaseView]:
+    """Every held case of a selection in plan order; only the baseline's answers are in memory together."""
+    judges, flips = _Judges.of(report.plan), _Flips.of(report)
+    before, old_ids = _before(report, selection.held, judges, lengths)
+    left = len(selection.held)
+    for case_id, seen in _cases(report.rows(), judges) if left else ():
+        if case_id in selection.held:
+            kind = seen.kind(case_id, flips)
+            view = _view(seen, kind, seen.tally(), flips, judges, lengths)
+            yield replace(view, before=before.get(old_ids.get(case_id, case_id)))
+            left -= 1
+            if not left:
+                return
 
 
 def _less(tally: Tally, part: Tally) -> Tally:
@@ -319,31 +389,37 @@ def _cases(rows: Iterator[RowView], judges: _Judges) -> Iterator[tuple[str, _Cas
 
 
 def _view(
-    seen: _Case, kind: Kind, tally: Tally, flips: _Flips, judges: _Judges, longest: int
+    seen: _Case, kind: Kind, tally: Tally, flips: _Flips, judges: _Judges, lengths: Lengths
 ) -> CaseView:
     case = seen.views[0].case
     label, tone = KINDS[kind]
     return CaseView(
         id=case.id,
-        anchor=f"case-{case.index}",
+        anchor=seen.anchor,
         kind=kind,
         label=label,
         tone=tone,
         split=case.split,
         tags=tuple(shorten(tag, _LONGEST_NAME) for tag in case.tags[:20]),
         where=f"{shorten(case.source.path, _LONGEST_NAME)}:{case.source.line}",
-        input=cut(as_text(case.input), longest),
-        expected=None if case.expected is None else cut(as_text(case.expected), longest),
-        trials=tuple(_trial(view.row, judges, longest) for view in seen.views),
+        input=cut(as_text(case.input), lengths.text),
+        expected=None if case.expected is None else _compared(case.expected, lengths),
+        trials=tuple(_trial(view.row, judges, lengths) for view in seen.views),
         more_trials=seen.trials - len(seen.views),
         flips=flips.words(case.id),
         aside=tuple(shorten(words, _LONGEST_REASON) for words in flips.aside.get(case.id, ())),
         tally=tally,
+        index=case.index,
+        slowest=seen.slowest,
     )
 
 
-def _trial(row: ResultRow, judges: _Judges, longest: int) -> Trial:
-    answer, note = _answer(row, longest)
+def _compared(value: Json, lengths: Lengths) -> Cut:
+    return cut(as_text(value, lines=lengths.lines), lengths.text)
+
+
+def _trial(row: ResultRow, judges: _Judges, lengths: Lengths) -> Trial:
+    answer, note = _answer(row, lengths)
     facts = []
     if row.latency_ms is not None:
         facts.append(shown("latency_ms", row.latency_ms))
@@ -353,64 +429,71 @@ def _trial(row: ResultRow, judges: _Judges, longest: int) -> Trial:
         facts.append(shown("cost_usd", row.usage.cost_usd))
     if row.trace_id is not None:
         facts.append(f"trace {row.trace_id[:200]}")
-    return Trial(row.trial, answer, note, tuple(facts), _cells(row, judges))
+    return Trial(row.trial, answer, note, tuple(facts), _cells(row, judges, lengths))
 
 
-def _answer(row: ResultRow, longest: int) -> tuple[Cut | None, str]:
+def _answer(row: ResultRow, lengths: Lengths) -> tuple[Cut | None, str]:
     if row.failure is not None:
-        message = row.failure.message or "its message was removed"
+        message = shorten(row.failure.message or "its message was removed", lengths.text)
         return None, f"The target failed ({row.failure.code}): {message}"
     if row.output is None:
         answered = any(score.state != "missing" for score in row.scores.values())
         return None, "The answer is not stored." if answered else "No answer is on record."
-    return cut(as_text(row.output), longest), ""
+    return _compared(row.output, lengths), ""
 
 
-def _cells(row: ResultRow, judges: _Judges) -> tuple[Cell, ...]:
+def _cells(row: ResultRow, judges: _Judges, lengths: Lengths) -> tuple[Cell, ...]:
     return tuple(
-        _cell(judge, score, judges.marks.get(judge), passed=row.passed.get(judge))
+        _cell(judge, score, judges.marks.get(judge), lengths, passed=row.passed.get(judge))
         for judge, score in row.scores.items()
     )
 
 
-_STATE_WORDS: Final[dict[str, tuple[str, Tone]]] = {
-    "not-applicable": ("not applicable", "neutral"),
-    "failed": ("not measured", "warn"),
-    "missing": ("no score", "warn"),
-    "pending": ("waiting", "wait"),
+_STATE_WORDS: Final = {
+    "not-applicable": "not applicable",
+    "failed": "not measured",
+    "missing": "no score",
+    "pending": "waiting",
 }
 
 
-def _cell(judge: str, score: RowScore, mark: float | None, *, passed: bool | None) -> Cell:
-    reason = cut(score.reason or "", _LONGEST_REASON)
+def _cell(
+    judge: str, score: RowScore, mark: float | None, lengths: Lengths, *, passed: bool | None
+) -> Cell:
+    reason = cut((score.reason or "") if lengths.reason else "", lengths.reason)
+    value = ""
     if score.value is None:
-        word, tone = _STATE_WORDS[score.state]
-        return Cell(judge, score.state, word, tone, "", reason)
-    value = shown(judge, score.value, [mark])
-    if passed is None:
-        return Cell(judge, score.state, "measured", "neutral", value, reason)
-    return Cell(
-        judge, score.state, "pass" if passed else "fail", "good" if passed else "bad", value, reason
-    )
+        word = _STATE_WORDS[score.state]
+    else:
+        value = shown(judge, score.value, [mark])
+        word = "measured" if passed is None else "pass" if passed else "fail"
+    return Cell(judge, score.state, word, WORDS[word], value, reason)
 
 
 def _with_baseline(
-    report: Report, views: Iterable[CaseView], judges: _Judges, longest: int
+    report: Report, shown: list[CaseView], judges: _Judges, lengths: Lengths
 ) -> Iterator[CaseView]:
     """The views, each beside what the baseline's first trial of the same case answered."""
-    wanted = list(views)
+    found, old_ids = _before(report, [view.id for view in shown], judges, lengths)
+    for view in shown:
+        yield replace(view, before=found.get(old_ids.get(view.id, view.id)))
+
+
+def _before(
+    report: Report, cases: Iterable[str], judges: _Judges, lengths: Lengths
+) -> tuple[dict[str, Before], Mapping[str, str]]:
+    """What the baseline's first trial of each case answered, by its id then; and the ids then of renamed cases."""
     renamed: Mapping[str, str] = {}
     if report.scorecard.baseline is not None:
         renamed = {new: old for old, new in report.scorecard.baseline.cases.renamed}
-    old_ids = {view.id: renamed.get(view.id, view.id) for view in wanted}
     found: dict[str, Before] = {}
-    if report.baseline_rows is not None and wanted:
-        needed = frozenset(old_ids.values())
+    needed = frozenset(renamed.get(case, case) for case in cases)
+    if report.baseline_rows is not None and needed:
         for row in report.baseline_rows():
             if row.trial == 0 and row.case in needed:
-                answer, note = _answer(row, longest)
-                found[row.case] = Before(
-                    row.case, answer, note, {cell.judge: cell for cell in _cells(row, judges)}
-                )
-    for view in wanted:
-        yield replace(view, before=found.get(old_ids[view.id]))
+                answer, note = _answer(row, lengths)
+                cells = {
+                    cell.judge: cell for cell in _cells(row, judges, replace(lengths, reason=0))
+                }
+                found[row.case] = Before(row.case, answer, note, cells)
+    return found, renamed

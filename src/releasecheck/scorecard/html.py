@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
     from releasecheck.scorecard.report import Report
 
-CASES_SHOWN: Final = 500
-"""Cases that the page holds in full; the others are counted and stand in `results.jsonl`."""
+CASES_SHOWN: Final = 60
+"""Cases that can be read without a script; the page's data has the others."""
 STYLES: Final = ("page.css", "pictures.css", "trend.css", "cases.css")
-SCRIPTS: Final = ("page.js",)
+SCRIPTS: Final = ("page.js", "case_article.js", "cases.js")
 """Of `templates/scorecard/`, joined in this order."""
 _CHUNK: Final = 64
 

@@ -6,27 +6,22 @@ an error of ours and ends the run (exit 4), however good the verdict was. Files 
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from xml.parsers import expat
-
-from typing_extensions import override
 
 from releasecheck.canonical import JsonProblem, parse_json, parse_own
 from releasecheck.errors import Untrusted
 from releasecheck.model.results import RowScore
 from releasecheck.model.scorecard import Scorecard
-from releasecheck.scorecard.differs import STATES
 from releasecheck.scorecard.differs import Differs as _Differs
 from releasecheck.scorecard.differs import expected_states as _expected_states
-from releasecheck.scorecard.differs import outcomes as _outcomes
 from releasecheck.scorecard.differs import same as _same
 from releasecheck.scorecard.differs import same_states as _same_states
 from releasecheck.scorecard.readback_data import check_csv, check_sarif
+from releasecheck.scorecard.readback_html import check_html
 from releasecheck.scorecard.verdict import gate_word
 
 if TYPE_CHECKING:
@@ -222,73 +217,6 @@ def parse_xml(
         raise _Differs(message) from None
 
 
-# --- HTML -------------------------------------------------------------------------------------------
-
-
-class _Page(HTMLParser):
-    """Reads the data attributes of our page."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.main: dict[str, str | None] = {}
-        self.body = ""
-        self.gates: Counter[str] = Counter()
-        self.waived = 0
-        self.quarantined = 0
-        self.states: States = Counter()
-        self.cases = 0
-        self.trials = 0
-        self.ended = False
-
-    @override
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        if tag == "main":
-            self.main = found
-        elif tag == "body":
-            self.body = str(found.get("class"))
-        elif tag == "tr" and "data-gate" in found:
-            self.gates[str(found["data-outcome"])] += 1
-            self.waived += found["data-waived"] == "yes"
-        elif "data-quarantined" in found or found.get("id") == "more-quarantined":
-            self.quarantined += int(str(found["data-more"])) if "data-more" in found else 1
-        elif tag == "article" or found.get("id") == "left-out":
-            self.cases += 1 if tag == "article" else int(str(found["data-cases"]))
-            self.trials += int(str(found["data-trials"]))
-            for state in STATES:
-                self.states[state] += int(str(found[f"data-{state.replace('_', '-')}"]))
-
-    @override
-    def handle_endtag(self, tag: str) -> None:
-        self.ended = self.ended or tag == "html"
-
-
-def _check_html(read: Reader, scorecard: Scorecard) -> None:
-    page = _Page()
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
-        for piece in read():
-            page.feed(decoder.decode(piece))
-        page.feed(decoder.decode(b"", final=True))
-        page.close()
-    except (UnicodeDecodeError, ValueError, KeyError) as error:
-        message = f"it cannot be read ({type(error).__name__})"
-        raise _Differs(message) from None
-    _same("whole page", page.ended, expected=True)
-    _same("run", page.main.get("data-run"), scorecard.run_id)
-    _same("verdict", page.main.get("data-verdict"), scorecard.verdict or "waiting")
-    overridden = "yes" if scorecard.overridden else "no"
-    _same("overridden", page.main.get("data-overridden"), overridden)
-    _same("green", "tone-good" in page.body.split(), scorecard.verdict == "pass")
-    _same("exit code", page.main.get("data-exit-code"), str(scorecard.exit_code))
-    _same("gates", dict(page.gates), _outcomes(scorecard))
-    _same("waived gates", page.waived, sum(gate.waived for gate in scorecard.gates))
-    _same("cases in quarantine", page.quarantined, len(scorecard.quarantine))
-    _same("cases", page.cases, scorecard.counts.cases)
-    _same("trials", page.trials, scorecard.counts.trials)
-    _same_states(page.states, scorecard)
-
-
 # --- Markdown ---------------------------------------------------------------------------------------
 
 _VERDICT: Final = re.compile(
@@ -382,7 +310,7 @@ def _check_svg(read: Reader, scorecard: Scorecard) -> None:
 CHECKS: Final[dict[str, Callable[[Reader, Scorecard], int | None]]] = {
     "scorecard.json": _check_json,
     "results.jsonl": _check_results,
-    "scorecard.html": _check_html,
+    "scorecard.html": check_html,
     "summary.md": _check_summary,
     "junit.xml": _check_junit,
     "results.sarif": check_sarif,

@@ -38,12 +38,15 @@ def shorten(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
 
 
-def as_text(value: Json) -> str:
-    """A text as it is; any other JSON as JSON, several lines when it is no short list or mapping."""
+def as_text(value: Json, *, lines: bool = False) -> str:
+    """A text as it is; any other JSON as JSON, several lines when it is no short list or mapping.
+
+    With `lines` every list or mapping is laid out in lines, so that two of them can be compared by line.
+    """
     if isinstance(value, str):
         return value
     short = json.dumps(value, ensure_ascii=False, sort_keys=True)
-    if len(short) <= 80 or not isinstance(value, dict | list):
+    if not isinstance(value, dict | list) or (len(short) <= 80 and not lines):
         return short
     return json.dumps(value, ensure_ascii=False, sort_keys=True, indent=2)
 

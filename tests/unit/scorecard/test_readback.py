@@ -18,7 +18,7 @@ from tests.unit.scorecard.faults import ALL
 from tests.unit.scorecard.pages import bundle_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 SAMPLES = ("passing", "blocked", "overridden", "inferior", "refused", "empty", "waiting")
 GREEN = {
@@ -54,6 +54,8 @@ def test_check_reports__agrees_when_cases_are_left_out_and_bytes_come_in_pieces(
             "scorecard.html": lambda: pieces(page),
             "results.jsonl": lambda: pieces(files["results.jsonl"]),
             "junit.xml": lambda: pieces(files["junit.xml"]),
+            "results.sarif": lambda: pieces(files["results.sarif"]),
+            "results.csv": lambda: pieces(files["results.csv"]),
         },
         sample.report.scorecard,
     )
@@ -70,8 +72,21 @@ DAMAGES = [
     ("scorecard.html", rb'data-verdict="block"', b'data-verdict="pass"', "verdict"),
     ("scorecard.html", rb'data-exit-code="1"', b'data-exit-code="0"', "exit code"),
     ("scorecard.html", rb'data-outcome="block"', b'data-outcome="pass"', "gates"),
-    ("scorecard.html", rb"(?s)<article.*?</article>", b"", "cases 83"),
-    ("scorecard.html", rb'data-scored="2"', b'data-scored="1"', "scored scores 167"),
+    ("scorecard.html", rb"(?s)<article.*?</article>", b"", "59 articles of cases and says 60"),
+    ("scorecard.html", rb'data-scored="2"', b'data-scored="1"', "shows case-2 as"),
+    (
+        "scorecard.html",
+        rb'data-kind="new-failure"',
+        b'data-kind="passed"',
+        "shows case-2 as ('passed'",
+    ),
+    ("scorecard.html", rb'(?<=case-data">\[)\{.*?\},(?=\{"n")', b"", "cases 83"),
+    ("scorecard.html", rb'"n":1,', b'"n":0,', "its data has case-0 twice"),
+    ("scorecard.html", rb'"n":2,', b'"n":84,', "its data has no case-2"),
+    ("scorecard.html", rb'"c":\[1,2,0,0,0,0\]', b'"c":[1,1,1,0,0,0]', "it shows case-0 as"),
+    ("scorecard.html", rb"(?s)<script[^>]*case-data.*?</script>", b"", "cases 0"),
+    ("scorecard.html", rb'"n":0,', b'"n":"",', "cannot be read"),
+    ("scorecard.html", rb'\["new-failure"', b'["passed"', "of kinds"),
     ("scorecard.html", rb"</html>\n", b"", "whole page"),
     ("scorecard.html", rb"data-kind", b"\xff", "cannot be read"),
     ("summary.md", rb"<code>block</code>", b"<code>pass</code>", "verdict"),
@@ -87,10 +102,43 @@ DAMAGES = [
     ("junit.xml", rb'failures="10"', b"", "all: failures None"),
     ("junit.xml", rb' type="not passed"', b' type="x"><error', "no 'type'"),
     ("junit.xml", rb'name="docs-search: gates"', b'name="docs-search: doors"', "no suite of gates"),
+    ("junit.xml", rb'"verdict" value="block"', b'"verdict" value="pass"', "verdict 'pass'"),
+    ("results.csv", rb"q003,[^\n]*exact[^\n]*\n", b"", "scored scores 167"),
+    ("results.csv", rb"q003,[^\n]*\nq003,[^\n]*\n", b"", "scored scores 166"),
+    ("results.csv", rb",scored,0.0,", b",missing,,", "scored scores 167"),
+    ("results.csv", rb",scored,0.0,", b",scored,,", "is scored, and its value is ''"),
+    ("results.csv", rb",scored,0.0,", b",scored,nought,", "no CSV file of ours"),
+    ("results.csv", rb",scored,0.0,", b",guessed,0.0,", "row 5 has no state"),
+    ("results.csv", rb"q003,", b"q003,,", "no CSV file of ours"),
+    ("results.csv", rb"\r\n\Z", b"", "not complete"),
+    ("results.csv", rb"split", b"\xff", "no CSV file of ours"),
+    ("results.csv", rb",judge,", b",who,", "the columns"),
+    ("results.csv", rb"(?s)\A.*\Z", b"", "the columns"),
+    ("results.sarif", rb'\n[^\n]*"case":"q003"[^\n]*', b"", "results"),
+    ("results.sarif", rb'"newFailure":true', b'"newFailure":false', "results"),
+    ("results.sarif", rb'"outcome":"block"', b'"outcome":"pass"', "results"),
+    ("results.sarif", rb'"not_passed":9', b'"not_passed":8', "results"),
+    ("results.sarif", rb'"verdict":"block"', b'"verdict":"pass"', "verdict 'pass'"),
+    ("results.sarif", rb'"exitCode":1', b'"exitCode":0', "exit code 0"),
+    ("results.sarif", rb'"executionSuccessful":true', b'"executionSuccessful":false', "successful"),
+    ("results.sarif", rb'"id":"judge/exact"', b'"id":"judge/other"', "a rule"),
+    ("results.sarif", rb'"leftOut":\{\}', b'"leftOut":{"not_passed":1}', "results"),
+    ("results.sarif", rb"\}\n\Z", b"", "no JSON"),
+    ("results.sarif", rb'"runs":\[', b'"runs":[{},', "no SARIF file of ours"),
+    ("results.sarif", rb'"results"', b'"result"', "no SARIF file of ours"),
 ]
+# The scorecard does not count what does not pass, so no damage but these could hide a failure.
+FORGOTTEN = [
+    ("junit.xml", rb"(?s)<failure.*?</failure>", b"", rb'failures="(9|10)"',
+     lambda found: b'failures="%d"' % (int(found[1]) - 1)),
+    ("results.csv", rb",scored,0.0,false,", b",scored,0.0,true,", rb"\A", lambda _: b""),
+    ("results.sarif", rb'"trials":\{"not_passed":1\}', b'"trials":{}', rb'"not_passed":9',
+     lambda _: b'"not_passed":8'),
+]  # fmt: skip
 
 
 WAIVED = [
+    ("results.sarif", rb'"overridden":true', b'"overridden":false', "overridden False"),
     ("scorecard.html", rb'data-overridden="yes"', b'data-overridden="no"', "overridden 'no'"),
     ("scorecard.html", rb"page tone-warn", b"page tone-good", "green True"),
     ("scorecard.html", rb'data-waived="yes"', b'data-waived="no"', "waived gates 0"),
@@ -141,6 +189,20 @@ def test_check_reports__a_difference_is_an_error(
         check_reports({name: damaged}, sample.report.scorecard)
     assert caught.value.exit_code == 4
     assert str(caught.value).startswith(f"{name}: ")
+
+
+@pytest.mark.parametrize(("name", "pattern", "into", "total", "less"), FORGOTTEN)
+def test_check_reports__a_forgotten_failure_is_seen_beside_the_results(
+    name: str, pattern: bytes, into: bytes, total: bytes, less: Callable[[re.Match[bytes]], bytes]
+) -> None:
+    """B104: totals that were counted wrongly too agree with their own file, not with `results.jsonl`."""
+    sample, files = _blocked()
+    damaged = re.sub(total, less, re.sub(pattern, into, files[name], count=1))
+    check_reports({name: damaged}, sample.report.scorecard)
+    says = f"^{name}: 8 scores in it do not pass, and in results.jsonl there are 9"
+    both = {"results.jsonl": files["results.jsonl"], name: damaged}
+    with pytest.raises(Untrusted, match=says):
+        check_reports(both, sample.report.scorecard)
 
 
 def test_check_reports__a_badge_has_known_keys_and_is_green_only_for_a_pass() -> None:
