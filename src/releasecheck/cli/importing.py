@@ -40,6 +40,30 @@ def command() -> None:
     """Convert a suite or a log of another tool; what cannot be converted is refused by name."""
 
 
+@command.command("promptfoo", short_help="A config, a file of tests, or results of promptfoo.")
+@_options
+@click.option("--prompt", metavar="N|LABEL", help="Which prompt, where there are several.")
+@click.option("--provider", metavar="N|LABEL", help="Which provider, where there are several.")
+def promptfoo(
+    *,
+    file: Path,
+    out: Path,
+    suite: str | None,
+    target: Path | None,
+    as_json: bool,
+    prompt: str | None,
+    provider: str | None,
+) -> int:
+    """Convert a promptfooconfig (YAML, JSON), a file of tests (YAML, JSON, JSONL, CSV), or results.json.
+
+    Results become a suite whose target replays the recorded answers, with the recorded scores.
+    """
+    from releasecheck.importers.promptfoo import Choice, import_promptfoo
+
+    choice = Choice(suite, target, prompt, provider)
+    return take(import_promptfoo(file, out, choice), out, as_json=as_json)
+
+
 @command.command("openai-evals", short_help="Samples, a registry file or a log of openai/evals.")
 @_options
 @click.option(

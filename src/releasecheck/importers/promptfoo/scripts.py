@@ -1,0 +1,138 @@
+"""Python assertions: code in the config or in a file, as a module that a python judge can call."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from releasecheck.assets import templates_dir
+from releasecheck.canonical import digest_bytes
+from releasecheck.config.text import read_text
+from releasecheck.importers.promptfoo.reading import FILE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from releasecheck.canonical import Json
+    from releasecheck.config.nodes import Place
+    from releasecheck.importers.promptfoo.reading import Desk
+
+DEFAULT: Final = "get_assert"
+_BODY: Final = "promptfoo_assertion"
+
+
+def template(name: str) -> bytes:
+    """Python that is written beside an imported suite; it needs nothing but its standard library."""
+    return (templates_dir() / "promptfoo" / name).read_bytes()
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """The code of an assertion."""
+
+    source: str
+    function: str
+    """Which function of it is asked."""
+    name: str
+    """Of its file, or `inline`."""
+    beside: tuple[tuple[str, bytes], ...] = ()
+    """Files that it imports from its own folder."""
+
+    @property
+    def digest(self) -> str:
+        """Identity of the code."""
+        return digest_bytes(self.source.encode("utf-8", "surrogatepass"))
+
+    def module(self, config: Json, threshold: float | None) -> bytes:
+        """The code, and below it the function that a judge calls."""
+        call = template("script.txt").decode()
+        setting = f"_RELEASECHECK_ASSERTION = {(config, threshold, self.function)!r}\n"
+        head = "# ruff: noqa\n" if not self.source.startswith("#!") else ""
+        return f"{head}{self.source.rstrip()}\n\n\n{call}\n\n{setting}".encode()
+
+
+def read_script(desk: Desk, value: str, place: Place) -> Script | None:
+    """The code that a value is or names; None after saying what is wrong with it."""
+    if value.startswith(FILE):
+        return _from_file(desk, value, place)
+    source = _inline(value)
+    if _tree(desk, source, value, place) is None:
+        return None
+    return Script(source, _BODY, "inline")
+
+
+def _inline(value: str) -> str:
+    code = value.strip("\n")
+    try:
+        ast.parse(code.strip(), mode="eval")
+    except (SyntaxError, ValueError):
+        body = textwrap.dedent(code)
+        return f"def {_BODY}(output, context):\n{textwrap.indent(body, '    ')}\n"
+    return f"def {_BODY}(output, context):\n    return (\n{textwrap.indent(code.strip(), '        ')}\n    )\n"
+
+
+def _tree(desk: Desk, source: str, shown: str, place: Place) -> ast.Module | None:
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError) as error:
+        what = error.msg if isinstance(error, SyntaxError) else str(error)
+        desk.bad(place, f"the Python of the assertion {shown[:40]!r} cannot be read: {what}")
+        return None
+
+
+def _from_file(desk: Desk, value: str, place: Place) -> Script | None:
+    name, _, function = value.removeprefix(FILE).partition(".py:")
+    if function:
+        name += ".py"
+    paths = desk.found(name, place)
+    if not paths:
+        return None
+    if paths[0].suffix != ".py":
+        desk.bad(place, f"{value}: expected a file of Python, `.py`")
+        return None
+    function = function or DEFAULT
+    source = read_text(paths[0])
+    tree = _tree(desk, source, value, place)
+    if tree is None:
+        return None
+    defined = {
+        one.name for one in tree.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    if function not in defined:
+        desk.bad(
+            place,
+            f"{value}: it defines no function {function!r}; it has {', '.join(sorted(defined)) or 'none'}",
+        )
+        return None
+    beside = tuple(sorted(_imported(tree, paths[0].parent, {})))
+    if beside:
+        desk.note(
+            f"{value}: what it imports from its own folder was copied: {', '.join(name for name, _ in beside)}"
+        )
+    desk.note(
+        f"{value}: a copy of it is now the judge; data files that it opens must be copied too"
+    )
+    return Script(source, function, paths[0].stem, beside)
+
+
+def _imported(
+    tree: ast.Module, folder: Path, seen: dict[str, bytes]
+) -> Iterator[tuple[str, bytes]]:
+    names = [
+        name
+        for node in ast.walk(tree)
+        for name in (
+            [alias.name for alias in node.names] if isinstance(node, ast.Import)
+            else [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level
+            else []
+        )
+    ]  # fmt: skip
+    for name in names:
+        file = folder / f"{name.partition('.')[0]}.py"
+        if file.is_file() and file.name not in seen:
+            seen[file.name] = file.read_bytes()
+            yield file.name, seen[file.name]
+            yield from _imported(ast.parse(seen[file.name]), folder, seen)
