@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from releasecheck.scorecard.cases import ATTENTION, KINDS, WORDS, views
-from releasecheck.scorecard.compared import compared
+from releasecheck.scorecard.marked import compared
 from releasecheck.scorecard.diff import RELATIONS, in_utf16
 from releasecheck.scorecard.escape import visible
 from releasecheck.scorecard.texts import shorten
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from releasecheck.canonical import Json
     from releasecheck.scorecard.cases import Before, CaseView, Cell, Lengths, Selection
-    from releasecheck.scorecard.compared import Compared
+    from releasecheck.scorecard.marked import Compared
     from releasecheck.scorecard.report import Report
     from releasecheck.scorecard.texts import Cut
 

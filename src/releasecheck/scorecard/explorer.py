@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from releasecheck.scorecard.case_data import CaseData
 from releasecheck.scorecard.cases import ATTENTION, KINDS, Lengths, select
-from releasecheck.scorecard.compared import compared, pieces
+from releasecheck.scorecard.marked import compared, pieces
 from releasecheck.scorecard.escape import visible
 
 if TYPE_CHECKING:
