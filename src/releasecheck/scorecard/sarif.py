@@ -47,38 +47,52 @@ _EXITS: Final = {
     5: "scores are still to come",
 }
 _RANKS: Final = 5
+"""Ranks that a finding can have."""
 
 
 @dataclass(slots=True)
 class _Worst:
     """The worst findings, in order, within the limits."""
 
+    most: int
+    longest: int
     kept: tuple[deque[Finding], ...] = field(
         default_factory=lambda: tuple(deque() for _ in range(_RANKS))
     )
     number: int = 0
     size: int = 0
+    full_from: int = _RANKS
+    """Results of this rank and above find no room any more."""
     total: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
 
     def add(self, found: Finding) -> None:
         self.total += found.tally
+        if found.rank >= self.full_from:
+            self._leave_out(found)
+            return
         self.kept[found.rank].append(found)
         self.number += 1
         self.size += len(found.body)
-        while self.number > MOST_RESULTS or self.size > MOST_BYTES:
+        while self.number > self.most or self.size > self.longest:
             least = next(rank for rank in reversed(self.kept) if rank).pop()
             self.number -= 1
             self.size -= len(least.body)
-            self.left_out += least.tally + Counter(results=1)
+            self.full_from = least.rank
+            self._leave_out(least)
+
+    def _leave_out(self, found: Finding) -> None:
+        self.left_out += found.tally + Counter(results=1)
 
     def bodies(self) -> Iterator[bytes]:
         return (found.body for rank in self.kept for found in rank)
 
 
-def render_sarif(report: Report) -> Iterator[bytes]:
-    """The file in pieces."""
-    worst = _Worst()
+def render_sarif(
+    report: Report, most: int = MOST_RESULTS, longest: int = MOST_BYTES
+) -> Iterator[bytes]:
+    """The file in pieces, with the `most` worst results in `longest` bytes."""
+    worst = _Worst(most, longest)
     for gate in report.scorecard.gates:
         if (told := finding_of_gate(report.plan, report.scorecard, gate)) is not None:
             worst.add(told)

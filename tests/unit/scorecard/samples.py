@@ -15,6 +15,7 @@ from releasecheck.model.record import Usage
 from releasecheck.model.results import ResultRow, RowScore, RowView
 from releasecheck.model.scorecard import Scorecard
 from releasecheck.scorecard.report import Report
+from tests.unit.scorecard.faults import ALL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -541,3 +542,12 @@ def hostile(texts: Sequence[str]) -> Sample:
             {"case": text, "trial": 0, "judge": "exact", "counted": 0.0, "other": None} for text in texts
         ],
     )  # fmt: skip
+
+
+NAMES = ("passing", "blocked", "overridden", "inferior", "refused", "empty", "waiting", "strange")
+"""Every kind of run; see `named`."""
+
+
+def named(name: str) -> Sample:
+    """The sample of a name; `strange` is made of everything that broke other people's reports."""
+    return hostile(ALL) if name == "strange" else globals()[name]()

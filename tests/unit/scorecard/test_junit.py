@@ -5,11 +5,14 @@ from __future__ import annotations
 import tracemalloc
 from collections import Counter
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import junitparser
 import msgspec
 import pytest
+import xmlschema
 
 from releasecheck.model.failure import Failure
 from releasecheck.model.results import RowScore, RowView
@@ -27,6 +30,12 @@ def parsed(sample: samples.Sample) -> list[junitparser.TestSuite]:
     """The two suites, as junitparser reads them."""
     data = b"".join(render_junit(sample.report))
     return list(junitparser.JUnitXml.fromstring(data))
+
+
+@cache
+def schema() -> xmlschema.XMLSchema:
+    """What readers of JUnit files take."""
+    return xmlschema.XMLSchema(Path(__file__).with_name("junit.xsd"))
 
 
 def kinds(suite: junitparser.TestSuite) -> Counter[str]:
@@ -136,6 +145,34 @@ def test_render_junit__the_totals_of_the_whole_file() -> None:
     data = b"".join(render_junit(samples.refused().report))
     whole = junitparser.JUnitXml.fromstring(data)
     assert (whole.tests, whole.failures, whole.errors) == (170, 0, 8)
+
+
+@pytest.mark.parametrize("name", samples.NAMES)
+def test_render_junit__fits_the_schema_and_counts_what_the_scorecard_counts(name: str) -> None:
+    """B104, B107: read by `junitparser`, cases and gates add up to the scorecard's."""
+    sample = samples.named(name)
+    data = b"".join(render_junit(sample.report))
+    schema().validate(data.decode("utf-8"))
+    cases, gates = junitparser.JUnitXml.fromstring(data)
+    counts = sample.report.scorecard.counts
+    found = kinds(cases)
+    assert sum(found.values()) == cases.tests == counts.pairs
+    assert found["Passed"] + found["Failure"] == counts.scored
+    assert found["Skipped"] == cases.skipped == counts.not_applicable
+    assert found["Error"] == cases.errors == counts.failed + counts.missing + counts.pending
+    assert gates.tests == len(list(gates)) == len(sample.report.scorecard.gates)
+    said = {one.name: one.value for one in cases.properties()}  # type: ignore[no-untyped-call]
+    assert said["verdict"] == (sample.report.scorecard.verdict or "waiting")
+
+
+def test_schema__takes_no_root_with_skipped_and_no_test_that_ends_twice() -> None:
+    """Jenkins' schema has no `skipped` there, and readers differ in what they make of two results."""
+    data = b"".join(render_junit(samples.refused().report)).decode("utf-8")
+    for what, into in (
+        ("<testsuites ", '<testsuites skipped="0" '),
+        ("<error ", "<skipped/><error "),
+    ):
+        assert not schema().is_valid(data.replace(what, into, 1))
 
 
 def test_render_junit__memory_does_not_grow_with_outputs() -> None:
