@@ -21,7 +21,7 @@ from releasecheck.importers.promptfoo.suite import (
     suite_of,
     tests_mapped,
 )
-from releasecheck.importers.promptfoo.targets import Made, target_of
+from releasecheck.importers.promptfoo.targets import Made, raw_text, target_of
 from releasecheck.importers.promptfoo.tests import read_tests, rows_of
 from releasecheck.importers.sections import named_target
 
@@ -86,9 +86,10 @@ def import_promptfoo(path: Path, out: Path, choice: Choice | None = None) -> Imp
     if not tests:
         desk.bad(document.place, "there is no test, so that nothing would be measured")
     ids = ids_of(desk, tests)
-    bench = judged(desk, tests, checked(desk, tests))
-    rows = case_rows(desk, tests, ids, bench)
     made, mapped = _target(desk, document, tests, out, choice)
+    told = None if made is None else made.prompt
+    bench = judged(desk, tests, checked(desk, tests), told)
+    rows = case_rows(desk, tests, ids, bench)
     settings = (
         settings_of(desk, document, name) if isinstance(document, MapNode) else Settings(name)
     )
@@ -143,6 +144,7 @@ def _target(
     made = target_of(desk, one, prompt, tests, out)
     if made is None:
         return None, []
+    made.prompt = raw_text(prompt.content)
     shown = " ".join(prompt.label.split())[:50]
     return made, [
         Mapped(f"provider {one.label}", made.became),

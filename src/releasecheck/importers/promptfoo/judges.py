@@ -132,11 +132,12 @@ class Bench:
     expected: list[dict[str, Json]] = field(default_factory=list)
     tags: list[list[str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    prompt: str | None = None
 
 
-def seated(panel: Panel) -> Bench:
-    """The judges of a panel with what they need."""
-    bench = Bench([], [], {}, [], [{} for _ in panel.cases], [[] for _ in panel.cases])
+def seated(panel: Panel, prompt: str | None = None) -> Bench:
+    """The judges of a panel with what they need; `prompt` is what the target is sent, as a template."""
+    bench = Bench(expected=[{} for _ in panel.cases], tags=[[] for _ in panel.cases], prompt=prompt)
     names = panel.names()
     for slot, name in names.items():
         checks = panel.slots[slot]
@@ -208,7 +209,7 @@ def _script(bench: Bench, name: str, check: Check) -> str:
     assert check.script is not None  # noqa: S101 - a python check has one
     module = f"promptfoo_{key_of(name)}"
     bench.files[f"{module}.py"] = check.script.module(
-        check.param["config"], check.param["threshold"]
+        check.param["config"], check.param["threshold"], bench.prompt
     )
     bench.files |= dict(check.script.beside)
     return f"{module}:releasecheck_judge"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from releasecheck.canonical import digest
 from releasecheck.config.nodes import MapNode, Node, plain
 from releasecheck.importers.imported import Imported, Mapped, lines_bytes
 from releasecheck.importers.promptfoo.reading import entry, items_of, number_at, text_at
@@ -23,7 +24,7 @@ from releasecheck.importers.promptfoo.tests import read_tests
 from releasecheck.stats import count
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from releasecheck.canonical import Json
     from releasecheck.importers.promptfoo.asserts import Checks
@@ -49,8 +50,11 @@ class _Scores:
 
     lines: dict[str, list[dict[str, Json]]] = field(default_factory=dict)
 
-    def add(self, judge: str, case: str, value: Json, reason: str | None) -> None:
-        line: dict[str, Json] = {"id": case, "value": value}
+    def add(self, judge: str, replay: Mapping[str, Json], value: Json, reason: str | None) -> None:
+        """A score; it is for the answer that was recorded, and for no later one."""
+        line: dict[str, Json] = {"id": replay["id"], "value": value}
+        if "output" in replay:
+            line["output_digest"] = digest(replay["output"])
         self.lines.setdefault(judge, []).append(
             line if not reason else {**line, "explanation": reason}
         )
@@ -217,9 +221,9 @@ def _recorded(
             continue
         reason = text_at(entry(row, "error")) if not graded else None
         # An error was not measured: it has no score, not the 0 that stands there.
-        scores.add(PASSED, name, None if failed else graded, reason)
-        scores.add(SCORE, name, None if failed else score, None)
-        _components(scores, row, name, checks, failed=failed)
+        scores.add(PASSED, replay, None if failed else graded, reason)
+        scores.add(SCORE, replay, None if failed else score, None)
+        _components(scores, row, replay, checks, failed=failed)
     return scores, replayed
 
 
@@ -242,7 +246,9 @@ def _replay(row: Node, name: str) -> tuple[dict[str, Json], bool]:
     return {**replay, **{key: value for key, value in more.items() if value is not None}}, False
 
 
-def _components(scores: _Scores, row: Node, name: str, checks: Checks, *, failed: bool) -> None:
+def _components(
+    scores: _Scores, row: Node, replay: Mapping[str, Json], checks: Checks, *, failed: bool
+) -> None:
     """What was recorded for assertions that only promptfoo can judge."""
     graded = entry(row, "gradingResult")
     parts = items_of(entry(graded, "componentResults")) if graded is not None else ()
@@ -254,14 +260,14 @@ def _components(scores: _Scores, row: Node, name: str, checks: Checks, *, failed
         judge = base if times[base] == 1 else f"{base}-{times[base]}"
         part = next((one for one in open_parts if _is_of(one, kind, metric)), None)
         if part is None or failed:
-            scores.add(judge, name, None, "no score was recorded")
+            scores.add(judge, replay, None, "no score was recorded")
             continue
         open_parts.remove(part)
         value = plain(entry(part, "pass") or part)
         broken = plain(entry(entry(part, "metadata") or part, "graderError") or part) is True
         scores.add(
             judge,
-            name,
+            replay,
             value if isinstance(value, bool) and not broken else None,
             text_at(entry(part, "reason")),
         )

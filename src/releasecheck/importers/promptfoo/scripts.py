@@ -46,10 +46,10 @@ class Script:
         """Identity of the code."""
         return digest_bytes(self.source.encode("utf-8", "surrogatepass"))
 
-    def module(self, config: Json, threshold: float | None) -> bytes:
-        """The code, and below it the function that a judge calls."""
+    def module(self, config: Json, threshold: float | None, prompt: str | None) -> bytes:
+        """The code, and below it the function that a judge calls; `prompt` is the template it is told as the prompt."""
         call = template("script.txt").decode()
-        setting = f"_RELEASECHECK_ASSERTION = {(config, threshold, self.function)!r}\n"
+        setting = f"_RELEASECHECK_ASSERTION = {(config, threshold, self.function, prompt)!r}\n"
         head = "# ruff: noqa\n" if not self.source.startswith("#!") else ""
         return f"{head}{self.source.rstrip()}\n\n\n{call}\n\n{setting}".encode()
 

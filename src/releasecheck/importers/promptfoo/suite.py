@@ -69,12 +69,14 @@ def ids_of(desk: Desk, tests: Sequence[Test]) -> list[str]:
     return ids
 
 
-def judged(desk: Desk, tests: Sequence[Test], found: Sequence[Checks]) -> Bench:
+def judged(
+    desk: Desk, tests: Sequence[Test], found: Sequence[Checks], prompt: str | None = None
+) -> Bench:
     """Judges and gates of the tests."""
     panel = Panel()
     for one in found:
         panel.add(one.checks)
-    bench = seated(panel)
+    bench = seated(panel, prompt)
     limit_gates(bench, [one.limits for one in found])
     for test, one in zip(tests, found, strict=True):
         if not one.checks and not one.limits and not one.recorded:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -74,6 +75,8 @@ class Made:
     target: dict[str, Any]
     files: dict[str, bytes] = field(default_factory=dict)
     became: str = ""
+    prompt: str | None = None
+    """What it is sent, as a template of promptfoo's; None where that is not known."""
 
 
 def target_of(
@@ -106,6 +109,13 @@ def target_of(
         f"the provider {name[:60]!r} cannot be converted; those that can are openai:chat:MODEL, http, https, exec:, python:, file://*.py and echo. Say with --target FILE how it is asked",
     )
     return None
+
+
+def raw_text(content: Json) -> str:
+    """A prompt as the text that promptfoo has of it."""
+    return (
+        content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=2)
+    )
 
 
 class Rendering:
