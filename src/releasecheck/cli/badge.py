@@ -35,7 +35,9 @@ def command(
     from releasecheck.pipeline.badging import rebadge, write_badge
 
     if label is not None and (out is None or out.resolve() == source.resolve()):
-        message = "--label: the badge in a bundle has the suite's name; name another folder with --out"
+        message = (
+            "--label: the badge in a bundle has the suite's name; name another folder with --out"
+        )
         raise UsageError(message)
     if label is not None and not label.strip():
         message = "--label: expected a text, found an empty one"

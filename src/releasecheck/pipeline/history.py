@@ -93,7 +93,9 @@ def _candidates(folder: Path, refused: list[Refused]) -> Iterator[Path]:
     for root, folders, files in os.walk(folder):
         seen += 1
         if seen > MOST_FOLDERS:
-            message = f"{folder}: it holds more than {MOST_FOLDERS:,} folders; name the one with the runs"
+            message = (
+                f"{folder}: it holds more than {MOST_FOLDERS:,} folders; name the one with the runs"
+            )
             raise UsageError(message)
         here = Path(root)
         held = set(files)
@@ -258,7 +260,9 @@ def history_for(suite: str, folder: Path) -> FrozenHistory:
         notes.append(f"--history: {len(found.refused) - 5} more were not drawn")
     if not runs:
         others = count(len(found.kept), "run") + " of other suites" if found.kept else "no run"
-        notes.insert(0, f"--history: no earlier run of {suite} in {folder} ({others}): no trend is drawn")
+        notes.insert(
+            0, f"--history: no earlier run of {suite} in {folder} ({others}): no trend is drawn"
+        )
         return FrozenHistory(None, tuple(notes))
     last = tuple(runs[-MOST_POINTS:])
     return FrozenHistory(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from releasecheck.assets import templates_dir
 from releasecheck.scorecard.templating import html_environment
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def render_page(
-    template: str, styles: Sequence[str], scripts: Sequence[str], **context: Any
+    template: str, styles: Sequence[str], scripts: Sequence[str], **context: object
 ) -> bytes:
     """A page from a template, with files of `templates/scorecard/` as its only style and script."""
     from markupsafe import Markup

@@ -7,7 +7,7 @@ was measured. Every number of a picture stands in a table beside it.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from releasecheck.model.gate import BUILTIN_METRICS
@@ -65,7 +65,10 @@ class Point:
     @property
     def words(self) -> str:
         """All of it in a line."""
-        parts = [self.date, self.value + (f" ({self.interval})" if self.interval != NOTHING else "")]
+        parts = [
+            self.date,
+            self.value + (f" ({self.interval})" if self.interval != NOTHING else ""),
+        ]
         parts += [self.word, self.run_id]
         return ", ".join(part for part in (*parts, self.note) if part)
 
@@ -93,6 +96,8 @@ class Tick:
 class Chart:
     """One metric over time."""
 
+    key: Key
+    """The first of the metrics that it is the line of."""
     metric: str
     what: str
     """`mean in all`."""
@@ -105,6 +110,11 @@ class Chart:
     """The picture for who cannot see it."""
     said: tuple[str, ...]
     """What must be known before the line is believed."""
+
+    @property
+    def measured(self) -> bool:
+        """Whether any run has a value."""
+        return any(point.value != NOTHING for point in self.points)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +141,9 @@ def trend_context(report: Report) -> dict[str, Any]:
     charts = distinct(chart((*runs, this), key, this) for key in keys)
     said = []
     if history.older:
-        said.append(f"{count(history.older, 'earlier run')} before these {len(runs)} were left out.")
+        said.append(
+            f"{count(history.older, 'earlier run')} before these {len(runs)} were left out."
+        )
     if history.refused:
         said.append(
             f"{count(len(history.refused), 'folder')} of the history could not be taken for a finished run "
@@ -166,21 +178,27 @@ def this_run(report: Report) -> PastRun:
 
 
 def distinct(charts: Iterable[Chart]) -> tuple[Chart, ...]:
-    """One chart for statistics that say the same, as the mean and the pass rate of a yes/no judge do."""
+    """One chart for what says the same: mean and pass rate of a yes/no judge, a split that is everything."""
     found: dict[object, Chart] = {}
     for one in charts:
-        same = (one.metric, one.what.partition(" in ")[2], one.points)
-        other = found.get(same)
-        if other is None:
-            found[same] = one
-            continue
-        stats, _, split = other.what.partition(" in ")
-        what = f"{stats}, {one.what.partition(' in ')[0]} in {split}"
-        found[same] = Chart(
-            one.metric, what, other.points, other.stretches, other.breaks, other.ticks,
-            other.words.replace(other.what, what, 1), other.said,
-        )  # fmt: skip
-    return tuple(found.values())
+        stat, _, split = one.what.partition(" in ")
+        _join(found, (one.metric, split, one.points), one, "{0}, " + stat + " in {1}")
+    whole: dict[object, Chart] = {}
+    for one in found.values():
+        stats, _, split = one.what.partition(" in ")
+        _join(whole, (one.metric, stats, one.points), one, "{0} in {1} and " + split)
+    return tuple(whole.values())
+
+
+def _join(found: dict[object, Chart], key: object, one: Chart, what: str) -> None:
+    other = found.get(key)
+    if other is None:
+        found[key] = one
+        return
+    first, _, second = other.what.partition(" in ")
+    joined = what.format(first, second)
+    words = other.words.replace(other.what, joined, 1)
+    found[key] = replace(other, what=joined, words=words)
 
 
 def why_apart(metric: str, one: PastRun, other: PastRun) -> str:
@@ -225,6 +243,7 @@ def chart(runs: Sequence[PastRun], key: Key, this: PastRun | None = None) -> Cha
     )
     what = f"{key[2]} in {key[1]}"
     return Chart(
+        key=key,
         metric=key[0],
         what=what,
         points=points,
@@ -236,9 +255,7 @@ def chart(runs: Sequence[PastRun], key: Key, this: PastRun | None = None) -> Cha
     )
 
 
-def _notes(
-    runs: Sequence[PastRun], found: Sequence[PastMetric | None], name: str
-) -> Iterator[str]:
+def _notes(runs: Sequence[PastRun], found: Sequence[PastMetric | None], name: str) -> Iterator[str]:
     """For each run, why it is not joined with the one before it."""
     for at, (run, metric) in enumerate(zip(runs, found, strict=True)):
         if metric is None:
@@ -365,7 +382,8 @@ class _Scale:
             return
         if span <= 0:
             span = abs(high) * 0.2 or 1.0
-            low, high = low - span / 2, high + span / 2
+            # Nothing that is counted or timed goes below zero.
+            low, high = low - span / 2 if low < 0 else max(low - span / 2, 0.0), high + span / 2
         self.step = _nice(span / 2)
         self.start = math.floor(low / self.step) * self.step
         self.end = math.ceil(high / self.step) * self.step
