@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _EXIT = re.compile(r"\[exit (\d+)\]")
+_WRAPPED = 10
 _NEEDS = re.compile(r"<!-- tested with: ([a-z0-9-]+(?:, [a-z0-9-]+)*) -->")
 
 
@@ -48,12 +49,12 @@ def read_commands(page: Path) -> list[Command]:
 def read_scenes(page: Path) -> list[Scene]:
     """The commands in the `console` blocks of `page`, by what they stand on."""
     scenes: list[tuple[tuple[str, ...], list[Command]]] = [((), [])]
-    inside = False
+    inside, margin = False, ""
     for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), start=1):
         if line.lstrip().startswith("```"):
-            inside = line.strip() == "```console"
+            inside, margin = line.strip() == "```console", line.partition("`")[0]
         elif inside:
-            _take(scenes[-1][1], line.strip() if line.startswith(" ") else line, number)
+            _take(scenes[-1][1], line.removeprefix(margin), number)
         elif found := _NEEDS.fullmatch(line):
             scenes.append((tuple(found[1].split(", ")), []))
     return [Scene(needs, tuple(commands)) for needs, commands in scenes if commands]
@@ -75,8 +76,12 @@ def _take(commands: list[Command], line: str, number: int) -> None:
 
 
 def shows(expected: tuple[str, ...], actual: str) -> bool:
-    """Whether every expected line stands in `actual`, in order; `...` is any text, in a line too."""
+    """Whether every expected line stands in `actual`, in order; `...` is any text, in a line too.
+
+    A line that begins with ten spaces goes on the one before, which a page wraps and the program does not.
+    """
     lines = iter(actual.splitlines())
-    wanted = [line.strip() for line in expected if line.strip() not in {"", "..."}]
+    whole = re.sub(rf"\n {{{_WRAPPED},}}", " ", "\n".join(expected)).split("\n")
+    wanted = [line.strip() for line in whole if line.strip() not in {"", "..."}]
     patterns = [".*".join(re.escape(part) for part in line.split("...")) for line in wanted]
     return all(any(re.fullmatch(pattern, line.strip()) for line in lines) for pattern in patterns)

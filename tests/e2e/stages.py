@@ -27,8 +27,23 @@ if TYPE_CHECKING:
 ROOT: Final = Path(__file__).resolve().parents[2]
 CONFIG: Final = "releasecheck.yaml"
 UPPER: Final = """\
+from pathlib import Path
+
+WRONG = Path("wrong.txt")
+
+
 def answer(case):
-    return case["input"].upper()
+    wrong = WRONG.read_text().split() if WRONG.exists() else []
+    return "?" if case["id"] in wrong else case["input"].upper()
+"""
+NEEDS_INDEX: Final = """
+
+_answer = answer
+
+
+def answer(case):
+    open("index.txt").close()
+    return _answer(case)
 """
 
 
@@ -149,17 +164,14 @@ def planned(stage: Stage) -> None:
 
 def _failed(stage: Stage) -> None:
     starter(stage)
-    program = stage.folder / "helpdesk.py"
-    text = program.read_text("utf-8")
-    program.write_text(
-        text + "\n\ndef answer(case):\n    raise OSError('the index is gone')\n", "utf-8"
-    )
+    with (stage.folder / "helpdesk.py").open("a", encoding="utf-8") as program:
+        program.write(NEEDS_INDEX)
     stage.call("run", CONFIG, code=2)
-    program.write_text(text, "utf-8")
+    stage.write(index_txt="")
 
 
 def failed(stage: Stage) -> None:
-    """The starter, with a run in `out/` in which every call failed; it works again since."""
+    """The starter, with a run in `out/` in which every call failed for want of a file that is there since."""
     stage.once("failed", _failed)
 
 
@@ -184,7 +196,9 @@ def checkout(stage: Stage) -> None:
         shutil.copy(page, stage.folder / "docs")
 
 
-def _small_suite(stage: Stage, judges: str, metric: str, cases: int = 3, more: str = "") -> None:
+def _small_suite(
+    stage: Stage, judges: str, metric: str, cases: int = 3, rule: str = "min: 0.8"
+) -> None:
     rows = [
         {"id": f"q{n}", "input": f"word {n}", "expected": f"WORD {n}"} for n in range(1, cases + 1)
     ]
@@ -194,7 +208,8 @@ def _small_suite(stage: Stage, judges: str, metric: str, cases: int = 3, more: s
         releasecheck_yaml=(
             "version: 1\nsuite: search\ncases: [{path: cases.jsonl}]\n"
             "target: {type: python, function: 'app:answer'}\n"
-            f"judges: [{judges}]\ngates: [{{id: quality, metric: {metric}, min: 0.8}}]\n{more}"
+            f"judges: [{judges}]\ngates: [{{id: no-worse, metric: {metric}, {rule}}}]\n"
+            "baseline: {on_missing: bootstrap}\n"
         ),
     )
 
@@ -237,6 +252,36 @@ def model(stage: Stage) -> None:
     stage.write(labels_jsonl="".join(json.dumps(label) + "\n" for label in labels))
 
 
+def _noisy(stage: Stage) -> None:
+    rule = "no_regression: {max_drop: 0.02}"
+    _small_suite(stage, "{id: exact, type: exact}", "exact", 60, rule)
+    stage.write(wrong_txt=" ".join(f"q{n}" for n in range(1, 10)))
+    stage.call("run", CONFIG)
+    stage.call("baseline", "promote", "out")
+
+
+def noisy(stage: Stage) -> None:
+    """A suite of 60 cases whose baseline was wrong in 9, with a gate that blocks on noise."""
+    stage.once("noisy", _noisy)
+
+
+def _runs(stage: Stage) -> None:
+    _small_suite(stage, "{id: exact, type: exact}", "exact", 20, "min: 0.5")
+    (stage.folder / ".gitignore").write_text("runs/\nwrong.txt\n__pycache__/\n", "utf-8")
+    stage.git("init", "--quiet")
+    for number, wrong in enumerate(("q4", "q17", "", "q17", "", "q17")):
+        if number in {0, 1}:
+            stage.git("add", "--all")
+            stage.git("commit", "--quiet", "--allow-empty", "--message", "A change")
+        stage.write(wrong_txt=wrong)
+        stage.call("run", CONFIG, "--out", f"runs/{number}")
+
+
+def runs(stage: Stage) -> None:
+    """A suite with six runs in `runs/`, of which one is at another commit; `q17` comes and goes."""
+    stage.once("runs", _runs)
+
+
 STAGES: Final[dict[str, Callable[[Stage], None]]] = {
     "starter": starter,
     "run": run,
@@ -251,5 +296,7 @@ STAGES: Final[dict[str, Callable[[Stage], None]]] = {
     "waiting": waiting,
     "people": people,
     "model": model,
+    "noisy": noisy,
+    "runs": runs,
 }
 """By the name that a page uses."""
