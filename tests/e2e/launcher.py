@@ -29,6 +29,7 @@ def preload() -> None:
             importlib.import_module(module.name)
     for library in ("numpy.random", "numpy.ma"):  # imported where they are first used
         importlib.import_module(library)
+    importlib.import_module("rich.cells").cell_len("é")  # reads a table of widths when it is first asked
     build_models()
     from releasecheck.scorecard.templating import html_environment, markdown_environment
 
