@@ -1,3 +1,4 @@
+# ruff: noqa: INP001 - a file of Sphinx, in no package
 """How the pages of docs/ become a site: `make docs`. Nothing is fetched, and no page loads anything remote."""
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _PROJECT = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 project = "releasecheck"
 author = "the releasecheck authors"
-copyright = author  # noqa: A001 - Sphinx reads this name
+copyright = author
 version = release = _PROJECT["version"]
 language = "en"
 
