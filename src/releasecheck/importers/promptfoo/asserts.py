@@ -23,6 +23,7 @@ from releasecheck.importers.promptfoo.templates import (
     render,
 )
 from releasecheck.importers.promptfoo.tests import number_of
+from releasecheck.judges.schema import schema_problems
 from releasecheck.model.nearest import did_you_mean
 
 if TYPE_CHECKING:
@@ -171,7 +172,8 @@ class _Reader:
         if text_at(entry(node, "type")) == SET:
             return any(self._left(one) for one in items_of(entry(node, "assert")))
         kind = (text_at(entry(node, "type")) or "").removeprefix("not-")
-        return kind in REFUSED or kind in {"llm-rubric", "g-eval", "python", *OF_RUN}
+        in_file = (text_at(entry(node, "value")) or "").startswith(FILE)
+        return in_file or kind in REFUSED or kind in {"llm-rubric", "g-eval", "python", *OF_RUN}
 
     def _member(self, node: Node) -> list[dict[str, Json]]:
         if text_at(entry(node, "type")) == SET:
@@ -363,6 +365,9 @@ class _Reader:
             return self._schema(made, value)
         if kind == "word-count":
             return self._words(made, value)
+        if kind == "equals" and entry(node, "value") is None:
+            self._desk.bad(made.place, f"{made.found} has no `value` to equal")
+            return None
         found = self._looked_for(made, value)
         if found is None:
             return None
@@ -436,7 +441,11 @@ class _Reader:
             self._desk.bad(made.place, f"{made.found} needs a JSON Schema as `value`, or nothing")
             return None
         # promptfoo's validator reads a schema without this as draft 7, ours as the newest.
-        return replace(made, param={"$schema": "http://json-schema.org/draft-07/schema#", **value})
+        value = {"$schema": "http://json-schema.org/draft-07/schema#", **value}
+        wrong = list(schema_problems(value))
+        for problem in wrong:
+            self._desk.bad(made.place, f"{made.found}: {problem}")
+        return None if wrong else replace(made, param=value)
 
     def _words(self, made: Check, value: Json) -> Check | None:
         if isinstance(value, str) and value.strip().isdigit():

@@ -76,6 +76,8 @@ def import_promptfoo(path: Path, out: Path, choice: Choice | None = None) -> Imp
         return import_results(desk, document, name, choice.prompt, choice.provider)
     if isinstance(document, MapNode):
         desk.keys(document, _KEYS, "the config", _REFUSED)
+        if entry(document, "commandLineOptions") is not None:
+            desk.note("commandLineOptions are not taken over")
         if entry(document, "env") is not None:
             desk.note(
                 "env: set these variables yourself before a run; nothing is taken from the file"

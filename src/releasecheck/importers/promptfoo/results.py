@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from releasecheck.canonical import digest
-from releasecheck.config.nodes import MapNode, Node, plain
+from releasecheck.config.nodes import Entry, ListNode, MapNode, Node, plain
 from releasecheck.importers.imported import Imported, Mapped, lines_bytes
 from releasecheck.importers.promptfoo.reading import entry, items_of, number_at, text_at
 from releasecheck.importers.promptfoo.scripts import template
@@ -20,7 +20,7 @@ from releasecheck.importers.promptfoo.suite import (
 )
 from releasecheck.importers.promptfoo.targets import Made
 from releasecheck.importers.promptfoo.templates import as_text
-from releasecheck.importers.promptfoo.tests import read_tests
+from releasecheck.importers.promptfoo.tests import KEYS, read_tests
 from releasecheck.stats import count
 
 if TYPE_CHECKING:
@@ -178,32 +178,24 @@ def _of_one(
 
 def _test(desk: Desk, row: Node) -> Test:
     """The test of a row, in the words of a config."""
-    from releasecheck.config.nodes import Entry, ListNode, MapNode
-    from releasecheck.importers.promptfoo.tests import KEYS
-
     case = entry(row, "testCase")
-    entries: dict[str, Entry] = {}
-    if isinstance(case, MapNode):
-        entries = {key: one for key, one in case.entries.items() if key in KEYS}
-    variables = entry(row, "vars")
-    if variables is not None:
-        entries["vars"] = Entry(row.place, variables)
-    off = MapNode({"disableVarExpansion": Entry(row.place, _true(row))}, row.place)
-    kept = entry(case, "options") if case is not None else None
-    if isinstance(kept, MapNode):
-        around = {key: one for key, one in kept.entries.items() if key in {"prefix", "suffix"}}
-        off = MapNode({**around, **off.entries}, row.place)
-    entries["options"] = Entry(row.place, off)
-    found = read_tests(desk, ListNode((MapNode(entries, row.place),), row.place))
-    if len(found) != 1:
-        desk.bad(row.place, "this result has no test that could be read")
-    return found[0]
-
-
-def _true(row: Node) -> Node:
-    from releasecheck.config.nodes import Scalar
-
-    return Scalar(True, row.place)  # noqa: FBT003 - the value of a node
+    entries = (
+        {key: one for key, one in case.entries.items() if key in KEYS}
+        if isinstance(case, MapNode)
+        else {}
+    )
+    variables = entries.pop("vars", None)
+    options = entries.pop("options", None)
+    if options is not None and isinstance(options.node, MapNode):
+        around = {
+            key: one for key, one in options.node.entries.items() if key in {"prefix", "suffix"}
+        }
+        entries["options"] = Entry(options.place, MapNode(around, row.place))
+    (found,) = read_tests(desk, ListNode((MapNode(entries, row.place),), row.place))
+    # What was filled in then is data now: no template, no name of a file, no list of values.
+    recorded = entry(row, "vars") or (None if variables is None else variables.node)
+    values = None if recorded is None else plain(recorded)
+    return replace(found, vars=values if isinstance(values, dict) else {})
 
 
 def _recorded(

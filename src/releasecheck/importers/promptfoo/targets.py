@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from releasecheck.canonical import JsonProblem, dump_document, parse_json
 from releasecheck.config.nodes import plain
 from releasecheck.importers.promptfoo.grading import API_KEY, BASE_URL, openai_model
-from releasecheck.importers.promptfoo.prompts import read_template, variables_in
+from releasecheck.importers.promptfoo.prompts import read_template, texts_of, variables_in
 from releasecheck.importers.promptfoo.reading import FILE, entry
 from releasecheck.importers.promptfoo.scripts import template
 from releasecheck.importers.promptfoo.templates import Unset, Var, as_jinja, look_up
@@ -90,6 +90,11 @@ def target_of(
     if re.match(r"https?(://|$)", name):
         return _http(desk, provider, prompt, rendering)
     rendering.check(prompt.content, prompt.place, "the prompt")
+    if any(_ENV.search(text) for text in prompt.texts()):
+        desk.bad(
+            prompt.place,
+            "the prompt names a variable of the environment, which is not told to a program; take it out of the prompt",
+        )
     if name == "echo":
         return _adapter(desk, provider, prompt, out, "echo", {})
     if name.startswith("exec:"):
@@ -206,9 +211,9 @@ class Rendering:
 
 
 def _references(value: Json) -> Json:
-    """`{{env.NAME}}` as `${NAME}`."""
+    """`{{env.NAME}}` as `${NAME}`; what only looks like that stays as it is."""
     if isinstance(value, str):
-        return _ENV.sub(r"${\1}", value)
+        return _ENV.sub(r"${\1}", value.replace("${", "$${"))
     if isinstance(value, list):
         return [_references(one) for one in value]
     return (
@@ -227,6 +232,10 @@ def _openai(
     desk.keys(provider.config, _OPENAI, f"the config of {provider.name}", _OPENAI_REFUSED)
     config = _config(provider)
     params = {key: config[key] for key in _PARAMS if config.get(key) is not None}
+    if any(text.startswith(FILE) for text in texts_of(params)):
+        desk.bad(
+            provider.config.place, "a part of the config is in a file; write it into the config"
+        )
     extra = config.get("passthrough")
     params |= extra if isinstance(extra, dict) else {}
     if not _REASONING.match(model):
@@ -270,8 +279,9 @@ def _openai(
 def _http(desk: Desk, provider: Provider, prompt: Prompt, rendering: Rendering) -> Made | None:
     desk.keys(provider.config, _HTTP, f"the config of {provider.label}", _HTTP_REFUSED)
     config = _config(provider)
+    raw = plain(provider.config)
     place = provider.config.place
-    url = config.get("url") or (provider.name if "://" in provider.name else None)
+    url = raw.get("url") or (provider.name if "://" in provider.name else None)
     method = str(config.get("method") or "POST").upper()
     if not isinstance(url, str):
         desk.bad(provider.place, "the provider has no `url`")
@@ -288,7 +298,7 @@ def _http(desk: Desk, provider: Provider, prompt: Prompt, rendering: Rendering) 
             "a list of messages inside of the body of an http provider is not converted; write the messages into its `body`",
         )
         words = ""
-    if len(_ENV.findall(words)) == 0 and "{{" in url:
+    if "{{" in _ENV.sub("", url):
         desk.note(
             "variables in the url are percent-encoded here, which promptfoo leaves to the test"
         )
@@ -300,7 +310,7 @@ def _http(desk: Desk, provider: Provider, prompt: Prompt, rendering: Rendering) 
     headers = {str(key).lower(): str(value) for key, value in (config.get("headers") or {}).items()}
     if any("{{" in value for value in headers.values()):
         desk.bad(place, "headers here are the same for every test; take the variable out of them")
-    body = config.get("body")
+    body = raw.get("body")
     if isinstance(body, str):
         try:
             body = parse_json(body)
