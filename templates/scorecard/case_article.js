@@ -80,9 +80,9 @@ const articleBuilder = (names) => {
   };
   const about = (record) => {
     const [path, line] = record.w;
-    const tags = (record.t || []).map((tag) => names.tags[tag]).join(", ");
+    const tags = record.t ? `, tags ${record.t.map((tag) => names.tags[tag]).join(", ")}` : "";
     const then = record.b && record.b.i;
-    return `${names.paths[path]}:${line}, split ${names.splits[record.s]}${tags ? `, tags ${tags}` : ""}` +
+    return `${names.paths[path]}:${line}, split ${names.splits[record.s]}${tags}` +
       (then ? `, called ${then} in the baseline` : "");
   };
   return (record, open) => {

@@ -199,7 +199,7 @@
     fields.q.focus();
   };
   tools.addEventListener("submit", (event) => event.preventDefault());
-  byId("reset").addEventListener("click", (event) => {
+  byId("clear").addEventListener("click", (event) => {
     event.preventDefault();
     reset();
   });
