@@ -103,6 +103,9 @@ def _parse(command: click.Command, words: list[str], *, part: bool) -> None:
     if isinstance(command, click.Group):
         if not words or words[0] in {"--help", "-h", "--version"} or words[0] == "COMMAND":
             return
+        if words[0].isupper():
+            _parse_any(command, words[1:], context, part=part)
+            return
         inner = command.get_command(context, words[0])
         if inner is None:
             message = f"there is no command {words[0]!r}"
@@ -117,6 +120,19 @@ def _parse(command: click.Command, words: list[str], *, part: bool) -> None:
         raise click.UsageError(message)
     for parameter in command.params:
         _check(parameter, given.get(parameter.name or ""), context, part=part)
+
+
+def _parse_any(group: click.Group, words: list[str], context: click.Context, *, part: bool) -> None:
+    """Of a placeholder for several commands: one of them takes the rest."""
+    said = click.UsageError(f"{group.name} has no commands")
+    for name in group.list_commands(context):
+        try:
+            _parse(group, [name, *words], part=part)
+        except click.UsageError as error:
+            said = error
+        else:
+            return
+    raise said
 
 
 def _check(parameter: click.Parameter, value: Any, context: click.Context, *, part: bool) -> None:

@@ -78,10 +78,10 @@ def _take(commands: list[Command], line: str, number: int) -> None:
 def shows(expected: tuple[str, ...], actual: str) -> bool:
     """Whether every expected line stands in `actual`, in order; `...` is any text, in a line too.
 
-    A line that begins with ten spaces goes on the one before, which a page wraps and the program does not.
+    A line after exactly ten spaces goes on the one before, which a page wraps and the program does not.
     """
     lines = iter(actual.splitlines())
-    whole = re.sub(rf"\n {{{_WRAPPED},}}", " ", "\n".join(expected)).split("\n")
+    whole = re.sub(rf"\n {{{_WRAPPED}}}(?=\S)", " ", "\n".join(expected)).split("\n")
     wanted = [line.strip() for line in whole if line.strip() not in {"", "..."}]
     patterns = [".*".join(re.escape(part) for part in line.split("...")) for line in wanted]
     return all(any(re.fullmatch(pattern, line.strip()) for line in lines) for pattern in patterns)

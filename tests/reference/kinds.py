@@ -24,8 +24,9 @@ _PATTERNS: Final = {
     r"^\d+(\.\d+)?%$": "text as in `0.1%`",
     r"^sha256:[0-9a-f]{64}$": "digest",
     r"\S": "text, not empty",
+    r"^\s*\{\{[\s\S]*\}\}\s*$": "one expression, `{{ ... }}`",
 }
-"""Patterns of the models in words; one that is not here fails the making of the pages."""
+"""Patterns of the models in words; another one is shown as it is."""
 _SIMPLE: Final = {"boolean": "true or false", "null": "null"}
 _NUMBERS: Final = {"integer": "whole number", "number": "number"}
 _BOUNDS: Final = (
@@ -76,7 +77,7 @@ def _of_type(found: str, schema: Schema, link: Callable[[str], str]) -> str:
         if schema.get("format") == "date-time":
             return "time"
         if "pattern" in schema:
-            return _PATTERNS[schema["pattern"]]
+            return _PATTERNS.get(schema["pattern"], f"text that matches {code(schema['pattern'])}")
         return "text, not empty" if schema.get("minLength") else "text"
     if found == "array":
         if "prefixItems" in schema:

@@ -23,6 +23,8 @@ BUNDLE: Final = {
     "scorecard.html": "The same as a page for people.",
     "summary.md": "The same in one screen of Markdown.",
     "results.jsonl": "A line for each case and trial: answer, scores, pass or fail.",
+    "results.csv": "A table with a row for each case, trial and judge.",
+    "results.sarif": "What fails, with the file and line of the dataset, for code hosts.",
     "junit.xml": "Cases and gates as tests, for build systems.",
     "manifest.json": "Digests and provenance; written after everything it vouches for.",
     "badge.json": "The claim in one line, for shields.io; full and finalized runs only.",

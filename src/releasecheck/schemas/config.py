@@ -96,7 +96,7 @@ def config_schema() -> dict[str, Any]:
     for name, schema in (("WholeSuite", whole), ("ExtendingSuite", part)):
         shared[name] = {
             **schema,
-            "title": name,
+            "title": "suite",
             "properties": {**schema["properties"], **together},
         }
     return {
