@@ -34,8 +34,10 @@ from releasecheck.publish import (
     build_failure,
     build_manifest,
     closing_writes,
+    is_stale,
     manifest_bytes,
     opening_writes,
+    stale,
 )
 from releasecheck.redact import Redactor
 from releasecheck.scorecard.badge_svg import COLORS, render_badge_svg
@@ -159,12 +161,15 @@ def test_build_manifest__an_open_run_has_a_manifest_that_says_so() -> None:
 )
 def test_badge__of_a_final_run(verdict: str, message: str, color: str) -> None:
     made = card(verdict=verdict)
-    found = badge(manifest(made), made)
+    final = manifest(made)
+    found = badge(final, made)
+    backing = digest_bytes(manifest_bytes(final))
     assert (found["message"], found["color"], found["label"]) == (
-        message,
+        f"{message} {backing[7:15]}",
         color,
         "docs-search release check",
     )
+    assert badge(final, made, "sha256:" + "ab" * 32)["message"] == f"{message} abababab"
     assert found["isError"] is (verdict != "pass")
     assert set(found) <= BADGE_KEYS
     assert found["cacheSeconds"] >= 300
@@ -186,20 +191,36 @@ def test_badge__claims_nothing_for_any_other_run(changes: dict[str, Any], messag
 def test_badge__an_overridden_block_says_so() -> None:
     made = card(verdict="block", overridden=True)
     found = badge(manifest(made), made)
-    assert (found["message"], found["color"]) == ("blocked, waived 2026-09-12 3f2a9c1", "orange")
+    assert found["color"] == "orange"
+    assert str(found["message"]).startswith("blocked, waived 2026-09-12 3f2a9c1 manifest ")
 
 
 def test_badge__counts_quarantined_cases_not_entries() -> None:
     one = {"owner": "o", "reason": "r", "until": "2026-12-31"}
     aside = [{"case": "a", "judge": "exact", **one}, {"case": "a", "judge": "top5", **one}]
     made = card(quarantine=[*aside, {"case": "b", **one}])
-    assert badge(manifest(made), made)["message"] == "pass, 2 quarantined 2026-09-12 3f2a9c1"
+    said = str(badge(manifest(made), made)["message"])
+    assert said.startswith("pass, 2 quarantined 2026-09-12 3f2a9c1 manifest ")
 
 
 def test_badge__a_changed_tree_is_not_its_commit() -> None:
     git = {"commit": "3f2a9c1d" * 5, "dirty": True}
-    assert badge(manifest(plan={"git": git}), card())["message"].endswith("3f2a9c1-dirty")
-    assert badge(manifest(plan={"git": None}), card())["message"] == "pass 2026-09-12"
+    assert " 3f2a9c1-dirty manifest " in badge(manifest(plan={"git": git}), card())["message"]
+    bare = str(badge(manifest(plan={"git": None}), card())["message"])
+    assert bare.startswith("pass 2026-09-12 manifest ")
+
+
+@pytest.mark.parametrize("verdict", ["pass", "bootstrap", "block", "blocked_missing"])
+def test_stale__is_grey_whatever_it_was_and_cannot_be_painted(verdict: str) -> None:
+    """G-23: what was once true is said to be past; doing it twice changes nothing."""
+    made = card(verdict=verdict)
+    claim = badge(manifest(made), made)
+    old = stale(claim)
+    assert (old["color"], old["isError"]) == ("lightgrey", True)
+    assert old["message"] == f"stale, was {claim['message']}"
+    assert (is_stale(claim), is_stale(old)) == (False, True)
+    assert stale(old) == old
+    assert set(old) <= BADGE_KEYS
 
 
 def test_badge__refuses_a_manifest_of_another_decision() -> None:

@@ -670,3 +670,56 @@ def test_run_beat__a_workflow_that_is_switched_off(
     _, log, _ = stage(place, tmp_path)
     assert f"::warning title=releasecheck beat,file={WORKFLOW}::check.yml" in log
     assert "switched it off" in log
+
+
+def badges(place: Beating, suite: str = SUITE, **record: Any) -> None:
+    """A green badge on the branch of badges."""
+    claim = {
+        "schemaVersion": 1, "label": f"{suite} release check", "color": "brightgreen", "isError": False,
+        "message": "pass 2026-02-01 3f2a9c1 manifest abababab", "cacheSeconds": 300,
+    }  # fmt: skip
+    published = {
+        "schema": "releasecheck/badge@1", "suite": suite, "manifest_digest": "sha256:" + "ab" * 32,
+        "at": at(days=-31), "stale_after": at(days=-1), "run_number": 7, **record,
+    }  # fmt: skip
+    there = place.home.files("badges") if "heads/badges" in place.home.refs else {}
+    new = {"badge.json": claim, "badge.svg": "<svg/>", "published.json": published}
+    written = {f"{suite}/{name}": json.dumps(body) for name, body in new.items()}
+    place.home.commit({**there, **written}, branch="badges")
+
+
+def badge_of(place: Beating, suite: str = SUITE, file: str = "badge.json") -> Any:
+    return json.loads(place.home.files("badges")[f"{suite}/{file}"])
+
+
+def test_sweep__an_old_badge_turns_stale_once(place: Beating) -> None:
+    """G-23: the claim of a suite that nobody runs any more is not shown for ever."""
+    badges(place)
+    badges(place, "fresh", stale_after=at(days=3))
+    badges(place, "broken", stale_after="soon")
+    head = place.home.refs["heads/badges"]
+    dry = place.sweep(badge_branch="badges", dry_run=True)
+    assert [(one.suite, one.kind) for one in dry.badges] == [
+        ("broken", "unreadable"), (SUITE, "would_be_stale"),
+    ]  # fmt: skip
+    assert place.sweep().badges == ()
+    assert place.home.refs["heads/badges"] == head
+    done = place.sweep(badge_branch="badges")
+    assert [(one.suite, one.kind) for one in done.badges] == [
+        ("broken", "unreadable"), (SUITE, "stale"),
+    ]  # fmt: skip
+    old = badge_of(place)
+    assert old["message"] == "stale, was pass 2026-02-01 3f2a9c1 manifest abababab"
+    assert (old["color"], old["isError"]) == ("lightgrey", True)
+    assert badge_of(place, file="published.json")["stale"] is True
+    assert badge_of(place, file="published.json")["run_number"] == 7
+    assert b"stale, was pass" in place.home.files("badges")[f"{SUITE}/badge.svg"]
+    assert badge_of(place, "fresh")["color"] == "brightgreen"
+    head = place.home.refs["heads/badges"]
+    assert [one.kind for one in place.sweep(badge_branch="badges").badges] == ["unreadable"]
+    assert place.home.refs["heads/badges"] == head
+
+
+def test_sweep__a_branch_of_badges_that_is_not_there_is_none(place: Beating) -> None:
+    swept = place.sweep(badge_branch="badges")
+    assert (swept.badges, swept.notes, swept.exit_code) == ((), (), 0)

@@ -22,12 +22,12 @@ def parsed(label: str, message: str, color: str = "red") -> ET.Element:
 def test_render_badge_svg__parses_back(text: str) -> None:
     found = parsed(text, text)
     shown = one_line(text).strip()
-    said = f"{shown}: {shown}" if len(shown) <= 60 else found.attrib["aria-label"]
+    said = f"{shown}: {shown}" if len(shown) <= 80 else found.attrib["aria-label"]
     assert found.attrib["aria-label"] == said
-    assert len(said) <= 122
+    assert len(said) <= 162
     assert found.findtext(f"{SVG}title") == said
     tags = {element.tag.removeprefix(SVG) for element in found.iter()}
-    assert tags == {"svg", "title", "metadata", "g", "rect", "path", "text"}
+    assert tags == {"svg", "title", "desc", "metadata", "g", "rect", "path", "text"}
     assert not [key for element in found.iter() for key in element.attrib if key.startswith("on")]
 
 
@@ -38,6 +38,13 @@ def test_render_badge_svg__says_it_in_words_once() -> None:
     assert group is not None
     assert group.attrib["aria-hidden"] == "true"
     assert found.findtext(f"{SVG}metadata") == "manifest sha256:ab"
+    assert found.attrib["data-manifest"] == "sha256:ab"
+    ids = {element.attrib["id"]: element.text for element in found.iter() if "id" in element.attrib}
+    named = [ids[name] for name in found.attrib["aria-labelledby"].split()]
+    assert named == [
+        "docs-search release check: pass 2026-09-12",
+        "It rests on the manifest sha256:ab",
+    ]
 
 
 @pytest.mark.parametrize("text", ["i" * 40, "W" * 40, "日" * 40, "e\u0301" * 20, "pass"])

@@ -17,7 +17,9 @@ def carry_out(job: Job) -> int:
         return run_beat(
             client,
             where_of(job.context),
-            BeatOptions(workflows=job.inputs.workflows),
+            BeatOptions(
+                workflows=job.inputs.workflows, badge_branch=job.inputs.badge_branch or None
+            ),
             job.world.clock,
             write=sys.stdout.write,
             summary_path=job.summary_path,

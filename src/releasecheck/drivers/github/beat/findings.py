@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 if TYPE_CHECKING:
     from releasecheck.canonical import Json
+    from releasecheck.drivers.github.beat.badges import BadgeNote
     from releasecheck.drivers.github.beat.runs import WatchedRun
 
 Kind: TypeAlias = Literal[
@@ -83,6 +84,8 @@ class Swept:
     """Paths of those that were looked at."""
     findings: tuple[Finding, ...]
     schedules: tuple[ScheduleNote, ...] = ()
+    badges: tuple[BadgeNote, ...] = ()
+    """Those that were turned stale, or cannot be read."""
     notes: tuple[str, ...] = ()
     """What could not be done besides, such as a comment that was refused."""
     stopped: str | None = None
@@ -113,6 +116,7 @@ class Swept:
             "counts": dict(self.counts),
             "runs": [one.to_json() for one in self.findings],
             "schedules": [one.to_json() for one in self.schedules],
+            "badges": [one.to_json() for one in self.badges],
             "notes": list(self.notes),
             "stopped": self.stopped,
         }

@@ -23,6 +23,8 @@ class BeatOptions:
     """Names of files below .github/workflows; empty: all whose runs carry artifacts of ours."""
     cron: tuple[str, ...] = ()
     """When the workflows are scheduled; empty: as their files on the default branch say."""
+    badge_branch: str | None = None
+    """Where badges lie that are to turn stale; None: none are looked at."""
     dry_run: bool = False
     """Say what would be done, and change nothing."""
     most_without_progress: int = 3

@@ -26,6 +26,8 @@ def lines(swept: Swept) -> Iterator[str]:
             yield one.line()
     for note in swept.schedules:
         yield f"schedule: {note.message}"
+    for badge in swept.badges:
+        yield f"badge: {badge.kind}: {badge.message}"
     for text in swept.notes:
         yield f"note: {text}"
     if swept.stopped:
@@ -62,7 +64,11 @@ def _summary(swept: Swept, server_url: str) -> Iterator[str]:
         pull = one.pull_request
         link = f"[{pull}]({server_url}/{swept.repository}/pull/{pull})" if pull else ""
         yield f"| {run} | {one.run.attempt} | {link} | {one.kind} | {markdown(one.why)} |"
-    told = [*(note.message for note in swept.schedules), *swept.notes]
+    told = [
+        *(note.message for note in swept.schedules),
+        *(f"badge: {badge.message}" for badge in swept.badges),
+        *swept.notes,
+    ]
     if told:
         yield ""
         yield from (f"- {markdown(text)}" for text in told)

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from releasecheck.drivers.github.beat.badges import BadgeNote, turn_stale
 from releasecheck.drivers.github.beat.cards import Card, Reader
 from releasecheck.drivers.github.beat.evidence import Planned, planned, suites_of
 from releasecheck.drivers.github.beat.findings import Finding, ScheduleNote, Swept
@@ -26,6 +27,8 @@ from releasecheck.drivers.github.errors import (
     quoted,
 )
 from releasecheck.drivers.github.login import own_login
+from releasecheck.drivers.github.publishing.branch import Branch
+from releasecheck.drivers.github.publishing.results import NotPublished
 from releasecheck.errors import ReleaseCheckError
 
 if TYPE_CHECKING:
@@ -74,6 +77,7 @@ class _Sweep:
         self._runs: dict[str, tuple[WatchedRun, ...]] = {}
         self._findings: list[Finding] = []
         self._schedules: list[ScheduleNote] = []
+        self._badges: tuple[BadgeNote, ...] = ()
         self._notes: list[str] = []
         self._me = ""
 
@@ -83,6 +87,7 @@ class _Sweep:
             self._me = own_login(self._client)
             self._look_at_all()
             self._look_at_schedules()
+            self._look_at_badges()
             if not self._options.dry_run:
                 self._notes += speak(
                     self._client, self._where, tuple(self._runs), self._findings, self._me
@@ -99,6 +104,7 @@ class _Sweep:
             workflows=tuple(sorted(self._runs)),
             findings=tuple(self._findings),
             schedules=tuple(self._schedules),
+            badges=self._badges,
             notes=tuple(self._notes),
             stopped=stopped,
         )
@@ -134,6 +140,18 @@ class _Sweep:
                 raise
             except GitHubError as error:
                 self._notes.append(f"schedule of {path}: {quoted(str(error), 400)}")
+
+    def _look_at_badges(self) -> None:
+        name = self._options.badge_branch
+        if not name:
+            return
+        branch = Branch(self._client, self._repository, name)
+        try:
+            self._badges = turn_stale(branch, self._now, dry_run=self._options.dry_run)
+        except (RateLimited, Unauthorized):
+            raise
+        except (GitHubError, NotPublished) as error:
+            self._notes.append(f"badges on {quoted(name, 100)}: {quoted(str(error), 400)}")
 
     def _look(self, run: WatchedRun) -> Finding | None:
         """What is the matter with a run; None when it is none of the beat's business."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 RECORD_SCHEMA: Final = "releasecheck/badge@1"
 STALE_DAYS: Final = 30
-"""After so many days without a newer run, a claim should no longer be believed."""
+"""After so many days without a newer run, a claim should no longer be believed; the beat turns it stale."""
 _BRANCH: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/-]{0,199}")
 
 

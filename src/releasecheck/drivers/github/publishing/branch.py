@@ -58,6 +58,22 @@ class Branch:
             message = f"GET {path}: the content of the file is no base64"
             raise BadAnswer(message, status=200) from None
 
+    def paths(self, head: str) -> tuple[str, ...]:
+        """Every file at a commit.
+
+        Raises:
+            BadAnswer: the branch holds more than GitHub lists at once.
+        """
+        commit = self.client.get(self._path(f"git/commits/{head}"))
+        tree = _sha(commit.get("tree") if isinstance(commit, dict) else None, "a tree")
+        listed = self.client.get(self._path(f"git/trees/{tree}"), {"recursive": "1"})
+        entries = listed.get("tree") if isinstance(listed, dict) else None
+        if not isinstance(listed, dict) or not isinstance(entries, list) or listed.get("truncated"):
+            message = f"branch {self.name}: its files cannot be listed; let it hold nothing but badges"
+            raise BadAnswer(message, status=200)
+        found = (entry.get("path") for entry in entries if isinstance(entry, dict))
+        return tuple(path for path in found if isinstance(path, str))
+
     def commit(self, head: str | None, files: Mapping[str, bytes], message: str) -> str | None:
         """Put files beside what is there, on top of `head`; None when somebody else was faster."""
         entries: list[Json] = []
