@@ -33,13 +33,15 @@ class Desk:
         self.base = base
         """What `file://` is relative to."""
         self.problems: list[Problem] = []
+        self._said: set[Problem] = set()
         self.notes: dict[str, None] = {}
         """What somebody has to know; each once."""
 
     def bad(self, place: Place, message: str, key: str | None = None) -> None:
         """Note what cannot be converted, and go on."""
         found = Problem(message, place.path, place.line, place.column, key)
-        if found not in self.problems:
+        if found not in self._said:
+            self._said.add(found)
             self.problems.append(found)
 
     def note(self, text: str) -> None:
