@@ -44,15 +44,15 @@ class LogFile:
     """Each sample with the place it was read from; reading goes on while they are taken."""
 
 
-def read_log_file(path: Path) -> LogFile:
-    """Open a log of either kind, told by its first bytes.
+def read_log_file(path: Path, largest: int = LARGEST) -> LogFile:
+    """Open a log of either kind, told by its first bytes; `largest` bounds each file in a zip.
 
     Raises:
         ConfigError: it is none, or larger than what is taken. Taking the samples raises the same.
     """
     start = start_of(path, 4)
     if start[:2] == b"PK":
-        return _eval_file(path)
+        return _eval_file(path, largest)
     shown = path.as_posix()
     if path.suffix == ".eval":
         raise refused(shown, "expected an `.eval` log, which is a zip file; it may be cut off")
@@ -70,7 +70,7 @@ def read_log_file(path: Path) -> LogFile:
     return LogFile(found, places)
 
 
-def _eval_file(path: Path) -> LogFile:
+def _eval_file(path: Path, largest: int) -> LogFile:
     shown = path.as_posix()
     try:
         packed = zipfile.ZipFile(path)
@@ -89,7 +89,7 @@ def _eval_file(path: Path) -> LogFile:
         else:
             message = "this zip file is no log of Inspect: there is no header.json in it"
         raise refused(shown, message)
-    reader = _Reader(packed, shown)
+    reader = _Reader(packed, shown, largest)
     header = reader.document(packed.getinfo(_HEADER))
     if not isinstance(header, dict):
         where = f"{shown}/{_HEADER}"
@@ -105,8 +105,8 @@ def _eval_file(path: Path) -> LogFile:
 class _Reader:
     """Unpacks in memory, so that no name in a zip is ever a path of ours."""
 
-    def __init__(self, packed: zipfile.ZipFile, shown: str) -> None:
-        self._packed, self._shown = packed, shown
+    def __init__(self, packed: zipfile.ZipFile, shown: str, largest: int) -> None:
+        self._packed, self._shown, self._largest = packed, shown, largest
         self._left = LARGEST_SUM
 
     def all(self, entries: list[zipfile.ZipInfo]) -> Iterator[tuple[str, Json]]:
@@ -117,7 +117,7 @@ class _Reader:
     def document(self, entry: zipfile.ZipInfo) -> Json:
         # A name may hold anything; messages escape what does not print.
         where = f"{self._shown}/{entry.filename[:120]}"
-        most = min(LARGEST, self._left)
+        most = min(self._largest, self._left)
         try:
             with self._packed.open(entry) as file:
                 data = file.read(most + 1)

@@ -98,7 +98,8 @@ def _check_header(read: _Read, header: dict[str, Json]) -> None:
     if version != VERSION:
         found = "no version (is it a log? samples are an array, or a line each)"
         if version is not None:
-            found = f"version {str(version)[:20]}"
+            shown = version.text if isinstance(version, Strange) else str(version)
+            found = f"version {shown[:20]}"
         read.bad(
             "version",
             f"expected a log of version {VERSION}, found {found}; `inspect log convert` makes one",
@@ -293,6 +294,7 @@ def _suite(
         Metric(name, ids[name], yes_no=name in read.judged, lower=name in lower)
         for name in sorted(ids)
     ]
+    read.made.cases = _in_order(read.made.cases, header["eval"].get("dataset"))
     task = str(header["eval"].get("task") or path.stem).rpartition("/")[2]
     notes = []
     if read.changing:
@@ -316,3 +318,11 @@ def _suite(
         ],
         notes=(*read.plain.notes(), *notes),
     )
+
+
+def _in_order(cases: dict[str, dict[str, Json]], dataset: Json) -> dict[str, dict[str, Json]]:
+    """As the dataset had them: samples stand in a log as they were finished."""
+    ids = dataset.get("sample_ids") if isinstance(dataset, dict) else None
+    named = [case_id(str(id_)) for id_ in ids] if isinstance(ids, list) else []
+    place = {id_: number for number, id_ in enumerate(named)}
+    return dict(sorted(cases.items(), key=lambda item: place.get(item[0], len(place))))
