@@ -140,6 +140,10 @@ class _Reader:
         self._desk.keys(
             node, ("type", "assert", "threshold", "weight", "metric"), "an assert-set", ("config",)
         )
+        if not items_of(entry(node, "assert")):
+            self._desk.bad(
+                node.place, "the assert-set holds no assertion, so that it measures nothing"
+            )
         own = text_at(entry(node, "metric")) or metric
         limit = entry(node, "threshold")
         threshold = number_of(self._desk, limit, "the threshold of an assert-set")
@@ -165,8 +169,6 @@ class _Reader:
         if members:
             value: dict[str, Json] = {"threshold": threshold, "asserts": members}
             self.found.checks.append(Check("threshold", place, found, value=value, metric=metric))
-        elif not nodes:
-            self._desk.bad(place, "a threshold without any assertion measures nothing; remove it")
 
     def _left(self, node: Node) -> bool:
         if text_at(entry(node, "type")) == SET:

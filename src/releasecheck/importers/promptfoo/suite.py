@@ -78,11 +78,12 @@ def judged(
         panel.add(one.checks)
     bench = seated(panel, prompt)
     limit_gates(bench, [one.limits for one in found])
-    for test, one in zip(tests, found, strict=True):
-        if not one.checks and not one.limits and not one.recorded:
+    for test in tests:
+        if not test.asserts:
             desk.bad(
                 test.place,
-                "the test has no assertion: promptfoo passes it whatever comes, and nothing would be measured; give it an `assert`, or remove it",
+                "the test has no assertion: promptfoo passes it whatever comes, and nothing would be "
+                "measured; give it an `assert`, or remove it",
             )
     return bench
 

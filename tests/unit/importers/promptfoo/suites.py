@@ -27,7 +27,9 @@ def imported(
     return import_promptfoo(folder / name, folder / "suite", Choice(**choice))
 
 
-def problems(folder: Path, text: str, name: str = "promptfooconfig.yaml", **choice: Any) -> list[str]:
+def problems(
+    folder: Path, text: str, name: str = "promptfooconfig.yaml", **choice: Any
+) -> list[str]:
     """Why the text becomes nothing, each with its place relative to the folder."""
     with pytest.raises(ConfigError) as caught:
         imported(folder, text, name, **choice)

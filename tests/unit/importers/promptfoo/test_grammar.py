@@ -22,7 +22,10 @@ from releasecheck.importers.promptfoo.kinds import KNOWN
         ("similar(0.8):Hello there", {"type": "similar", "value": "Hello there", "threshold": 0.8}),
         ("levenshtein(5): abc", {"type": "levenshtein", "value": "abc", "threshold": 5.0}),
         ("contains-any: <b>,</span>", {"type": "contains-any", "value": ["<b>", "</span>"]}),
-        ('contains-all: "1,000", in stock', {"type": "contains-all", "value": ["1,000", "in stock"]}),
+        (
+            'contains-all: "1,000", in stock',
+            {"type": "contains-all", "value": ["1,000", "in stock"]},
+        ),
         ("fn: output.length > 3", {"type": "javascript", "value": "output.length > 3"}),
         ("grade: is polite", {"type": "llm-rubric", "value": "is polite"}),
         ("python: len(output) > 3", {"type": "python", "value": "len(output) > 3"}),
@@ -39,7 +42,9 @@ def test_read_cell__is_the_assertion_it_stands_for(cell: str, found: dict[str, A
     assert read_cell(cell) == found
 
 
-@pytest.mark.parametrize("cell", ["contians: x", "icontain:x", "not-contain: x", "levenstein(3): x"])
+@pytest.mark.parametrize(
+    "cell", ["contians: x", "icontain:x", "not-contain: x", "levenstein(3): x"]
+)
 def test_read_cell__refuses_what_is_nearly_an_assertion(cell: str) -> None:
     # Taken for a text to equal, it would be another check than was meant.
     with pytest.raises(Misspelt, match="did you mean"):

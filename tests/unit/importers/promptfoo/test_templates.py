@@ -57,7 +57,7 @@ def test_parse__refuses_what_would_mean_something_else(template: str, line: int)
 
 
 def test_render__names_what_is_not_set() -> None:
-    with pytest.raises(Unset, match="o.b"):
+    with pytest.raises(Unset, match=r"o\.b"):
         render(parse("{{o.b}}"), {"o": {"a": 1}})
 
 

@@ -113,14 +113,19 @@ def script(tmp_path: Path, source: str, threshold: float | None = None) -> dict[
 def test_script__passes_as_in_promptfoo(
     tmp_path: Path, body: str, threshold: float | None, passed: bool
 ) -> None:
-    source = f"from __future__ import annotations\ndef get_assert(output, context):\n    return {body}\n"
+    source = (
+        f"from __future__ import annotations\ndef get_assert(output, context):\n    return {body}\n"
+    )
     assert script(tmp_path, source, threshold)["value"] is passed
 
 
 @pytest.mark.parametrize(
-    "body", ["context['providerResponse']", "context.get('logProbs')", "context.trace", "None", "{}"]
+    "body",
+    ["context['providerResponse']", "context.get('logProbs')", "context.trace", "None", "{}"],
 )
-def test_script__what_is_not_known_here_is_a_failure_and_no_score(tmp_path: Path, body: str) -> None:
+def test_script__what_is_not_known_here_is_a_failure_and_no_score(
+    tmp_path: Path, body: str
+) -> None:
     source = f"def get_assert(output, context):\n    return {body}\n"
     with pytest.raises((LookupError, TypeError)):
         script(tmp_path, source)
