@@ -11,9 +11,10 @@ from releasecheck.scorecard.comparisons import comparison_rows
 from releasecheck.scorecard.earlier import drift_rows, earlier_runs
 from releasecheck.scorecard.exceptions import notices
 from releasecheck.scorecard.explorer import case_context
+from releasecheck.scorecard.first import LINES, LONGEST, why
 from releasecheck.scorecard.lacking import lacking
 from releasecheck.scorecard.models import model_facts
-from releasecheck.scorecard.numbers import NOTHING, shown
+from releasecheck.scorecard.numbers import NOTHING
 from releasecheck.scorecard.pictures import picture_context
 from releasecheck.scorecard.policy import change_lines, policy_words
 from releasecheck.scorecard.tables import counted, gate_rows
@@ -25,7 +26,6 @@ from releasecheck.scorecard.verdict import (
     headline,
     is_open,
     next_steps,
-    reasons,
     tone,
 )
 from releasecheck.stats import count
@@ -62,7 +62,10 @@ def render_html(report: Report, cases: int = CASES_SHOWN) -> Iterator[bytes]:
             tone=tone(card),
             signs=SIGNS,
             headline=headline(card),
-            reasons=reasons(card),
+            reasons=why(card),
+            reason_lines=LINES,
+            reason_length=LONGEST,
+            changed=any(f.new_failures or f.new_passes for f in card.flips.values()),
             steps=next_steps(card),
             open=is_open(card),
             counted=counted(card),
@@ -75,7 +78,6 @@ def render_html(report: Report, cases: int = CASES_SHOWN) -> Iterator[bytes]:
             gates=gate_rows(card),
             facts=_facts(report),
             edits=() if card.policy is None else change_lines(card.policy.changes),
-            costs=_costs(report),
             listing=listing,
             count=count,
             nothing=NOTHING,
@@ -124,23 +126,3 @@ def _facts(report: Report) -> tuple[tuple[str, str], ...]:
     if card.retry_of is not None:
         facts.append(("Retry of", card.retry_of))
     return (*facts, *model_facts(card))
-
-
-def _costs(report: Report) -> tuple[tuple[str, str], ...]:
-    costs = report.scorecard.costs
-    found = [
-        ("Target", shown("cost_usd", costs.target_usd), _tokens(costs.target_tokens)),
-        ("Judges", shown("cost_usd", costs.judges_usd), _tokens(costs.judges_tokens)),
-    ]
-    rows = [
-        (name, ", ".join(part for part in (money, tokens) if part != NOTHING))
-        for name, money, tokens in found
-        if money != NOTHING or tokens != NOTHING
-    ]
-    if rows and costs.unknown:
-        rows.append(("Cost not said", count(costs.unknown, "answer")))
-    return tuple(rows)
-
-
-def _tokens(tokens: int | None) -> str:
-    return NOTHING if tokens is None else count(tokens, "token")

@@ -19,7 +19,8 @@ from releasecheck.scorecard.summary import render_summary
 if TYPE_CHECKING:
     from tests.unit.scorecard.samples import Sample
 
-VOID = frozenset({"meta", "input", "line", "rect", "circle", "br", "link", "img", "hr"})
+VOID = frozenset({"meta", "input", "br", "link", "img", "hr"})
+"""Elements without an end; those of SVG end themselves where they hold nothing."""
 
 
 class Page(HTMLParser):

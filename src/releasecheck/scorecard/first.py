@@ -1,0 +1,38 @@
+"""The first screen: why in a few lines, and the way to everything below."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from releasecheck.scorecard.verdict import reasons
+
+if TYPE_CHECKING:
+    from releasecheck.model.scorecard import Scorecard
+
+LINES: Final = 4
+"""Reasons that stand open on the first screen; the others are one click away."""
+LONGEST: Final = 320
+"""Characters of each; the whole of it stands with its gate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """One reason."""
+
+    gate: str
+    """Whose it is; empty for one about the whole run."""
+    text: str
+
+
+def why(card: Scorecard) -> tuple[Why, ...]:
+    """The reasons, each with its gate in front and without the outcome that the headline says."""
+    return tuple(_why(card, line) for line in reasons(card))
+
+
+def _why(card: Scorecard, line: str) -> Why:
+    for gate in card.gates:
+        for start in (f"{gate.id}: {gate.outcome}: ", f"{gate.id}: "):
+            if gate.id and line.startswith(start):
+                return Why(gate.id, line.removeprefix(start))
+    return Why("", line)
