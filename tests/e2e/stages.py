@@ -252,6 +252,12 @@ def model(stage: Stage) -> None:
     stage.write(labels_jsonl="".join(json.dumps(label) + "\n" for label in labels))
 
 
+def api(stage: Stage) -> None:
+    """A chat API at OPENAI_BASE_URL that says HELLO."""
+    stub = stage.stack.enter_context(serving(OpenAiStub(say=lambda _: "HELLO")))
+    stage.shell.env |= {"OPENAI_BASE_URL": stub.url, "OPENAI_API_KEY": "none"}
+
+
 def _noisy(stage: Stage) -> None:
     rule = "no_regression: {max_drop: 0.02}"
     _small_suite(stage, "{id: exact, type: exact}", "exact", 60, rule)
@@ -296,6 +302,7 @@ STAGES: Final[dict[str, Callable[[Stage], None]]] = {
     "waiting": waiting,
     "people": people,
     "model": model,
+    "api": api,
     "noisy": noisy,
     "runs": runs,
 }

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from releasecheck.cli import group
 from tests.e2e.console import Scene, read_scenes, shows
 from tests.e2e.shell import Shell
 from tests.e2e.stages import STAGES, Stage
+from tests.reference.commands import leaves
+from tests.reference.outputs import known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +31,15 @@ def scenes() -> Iterator[tuple[str, Scene]]:
 
 
 SCENES = list(scenes())
+ELSEWHERE = {
+    "action": "the tests of the Action call it with the environment of a job",
+    "baseline pull": "asks GitHub",
+    "beat": "asks GitHub",
+    "import inspect": "wants a log of that tool",
+    "import lm-eval": "wants samples of that tool",
+    "import openai-evals": "wants samples of that tool",
+}
+"""Commands that no page shows in a block that is run, and why."""
 
 
 @pytest.fixture(scope="session")
@@ -54,6 +66,26 @@ def test_console_blocks__work_as_shown(
             where = f"{name}:{command.line}: $ {command.script}\n{said}"
             assert code == command.exit_code, f"exit code {code} at {where}"
             assert shows(command.output, said), f"{where}\nthe page shows: {command.output}"
+    assert [path for path in files_of_bundles(tmp_path) if not known(path)] == []
+
+
+def files_of_bundles(folder: Path) -> Iterator[str]:
+    """Every file of every bundle below a folder, by its path in the bundle."""
+    for plan in folder.rglob("plan/plan.json"):
+        bundle = plan.parent.parent
+        if (bundle / "scorecard.json").exists():
+            yield from (
+                path.relative_to(bundle).as_posix()
+                for path in bundle.rglob("*")
+                if path.is_file() and not path.name.startswith(".")
+            )
+
+
+def test_every_command__is_run_on_some_page() -> None:
+    scripts = "\n".join(command.script for _, scene in SCENES for command in scene.commands)
+    paths = {" ".join(path) for path, _ in leaves(group)}
+    assert set(ELSEWHERE) <= paths
+    assert {path for path in paths if f"releasecheck {path} " not in scripts} == set(ELSEWHERE)
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/getting-started.md"])

@@ -48,9 +48,6 @@ WORKFLOWS = {
 NOT_RUN = {
     "docs/docs-search-example.md": {"sh": "a test of the examples does so"},
     "docs/publishing.md": {"sh": "asks GitHub for an attestation"},
-    "docs/how-to/github-enterprise-server.md": {"sh": "commits to the reader's repository"},
-    "docs/how-to/other-ci.md": {"sh": "reads variables of a build system"},
-    "docs/how-to/own-judge.md": {"sh": "asks the reader's own judge"},
 }
 """Blocks on a page, by their language, whose commands are only read, and why."""
 PARTS: dict[str, TypeAdapter[Any]] = {
