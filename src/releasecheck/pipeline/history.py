@@ -20,6 +20,7 @@ from releasecheck.model.base import require_schema
 from releasecheck.model.history import MOST_POINTS, History, PastMetric, PastRun, Refused
 from releasecheck.model.scorecard import Manifest, Scorecard
 from releasecheck.pipeline.files import parse_document, read_bytes
+from releasecheck.pipeline.folders import Bundle
 from releasecheck.stats import count
 
 if TYPE_CHECKING:
@@ -99,7 +100,9 @@ def _candidates(folder: Path, refused: list[Refused]) -> Iterator[Path]:
             raise UsageError(message)
         here = Path(root)
         held = set(files)
-        if held & set(_MARKS) or (here / "plan" / "plan.json").is_file():
+        # A suite's own folder has a plan beside its bundle; only in a bundle is there nothing else.
+        begun = Bundle(here).exists() and not Bundle(here).foreign()
+        if held & set(_MARKS) or begun:
             folders.clear()
             yield here
             continue
