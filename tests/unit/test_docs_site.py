@@ -74,7 +74,8 @@ def test_trees__hold_every_page_once_in_order() -> None:
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=name_of)
 def test_links__lead_to_a_file_and_an_anchor(page: Path) -> None:
     broken = []
-    for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]+))?\)", prose(page)):
+    text = re.sub(r"`[^`\n]*`", "", prose(page))
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]+))?\)", text):
         if "://" in target:
             continue
         to = (page.parent / target).resolve() if target else page
