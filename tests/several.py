@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,9 @@ def answers(good: int, of: int = 4) -> dict[str, Any]:
 def run_in(folder: Path, day: str, **given: Any) -> Path:
     """A bundle that was finalized on a day, `2026-02-01`."""
     made = replace(Made(), **given)
-    return dated(made.write(folder), day)
+    # Playwright leaves its event loop running in the thread of a test.
+    with ThreadPoolExecutor(1) as pool:
+        return dated(pool.submit(made.write, folder).result(), day)
 
 
 def dated(out: Path, day: str) -> Path:
