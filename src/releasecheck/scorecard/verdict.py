@@ -210,8 +210,9 @@ def _after_block(scorecard: Scorecard) -> Iterator[str]:
             f"something was: give {them} more cases or trials, or a larger `max_drop`."
         )
     if flipped:
+        those = "the case" if flipped == 1 else f"the {flipped:,} cases"
         verb = "fails" if flipped == 1 else "fail"
-        yield f"Start with {count(flipped, 'case')} that passed in the baseline and {verb} now."
+        yield f"Start with {those} that passed in the baseline and {verb} now."
     elif not unshown or any(
         gate.outcome == "block" and gate.id not in unshown for gate in scorecard.gates
     ):

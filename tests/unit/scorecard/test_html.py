@@ -87,7 +87,7 @@ def test_render_html__lets_only_its_own_style_and_script_run() -> None:
     ("name", "headline", "why", "step"),
     [
         ("passing", "Passed", "Every gate held", "Nothing blocks the release."),
-        ("blocked", "Blocked", "at most 0.02 is allowed", "Start with 9 cases"),
+        ("blocked", "Blocked", "at most 0.02 is allowed", "Start with the 9 cases"),
         ("refused", "No verdict: scores are missing", "for 3 of 84 cases", "releasecheck resume"),
         ("empty", "No verdict: nothing valid", "for want of something valid", "Choose cases"),
         ("waiting", "Waiting for scores", "9 scores are still to come", "after 2026-09-12 06:31:17 UTC"),
@@ -120,7 +120,7 @@ def test_render_html__a_case_in_quarantine_says_so_where_it_stands() -> None:
     source = page_of(sample)
     first = Page(source[source.index("<article") : source.index("</article>")]).text
     assert "quarantine: case 'q003' is left out of every gate until 2026-12-31" in first
-    assert "Start with 8 cases" in Page(source).text
+    assert "Start with the 8 cases" in Page(source).text
 
 
 @pytest.mark.parametrize("name", SAMPLES)

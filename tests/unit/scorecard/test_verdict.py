@@ -71,7 +71,7 @@ def test_reasons__do_not_repeat_the_headline(
 def test_next_steps__after_a_block_point_at_the_flips_and_not_at_running_again() -> None:
     flips = {"exact": {"new_failures": ["a"]}, "other": {"new_failures": ["a"]}}
     first, second = next_steps(card(verdict="block", flips=flips))
-    assert first == "Start with 1 case that passed in the baseline and fails now."
+    assert first == "Start with the case that passed in the baseline and fails now."
     assert second.startswith("Running again does not help")
     assert "worst cases" in next_steps(card(verdict="block"))[0]
 
