@@ -25,9 +25,10 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
-@pytest.fixture(scope="session")
+# While it is open, an event loop runs in this thread, and no test of another module could start one.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Chromium, one for all tests of a process; where there is none, CI fails and others say what was not run."""
+    """Chromium, one for the tests of a module; where there is none, CI fails and others say what was not run."""
     program = chromium_program()
     if program is None:
         if os.environ.get("CI"):
