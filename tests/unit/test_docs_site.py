@@ -14,6 +14,8 @@ import pytest
 import yaml
 from typing_extensions import override
 
+from releasecheck import errors
+from releasecheck.drivers.github.refusals import WORDS
 from releasecheck.stats.intervals import wilson
 from releasecheck.stats.paired import mcnemar
 from tests.processes import environment
@@ -151,15 +153,21 @@ def test_troubleshooting__quotes_what_the_program_says() -> None:
     assert [message for message in MESSAGES if gone(message)] == []
 
 
-def test_troubleshooting__has_many_messages_and_every_class_of_errors() -> None:
-    assert len(MESSAGES) > 80
+def test_troubleshooting__has_many_messages_each_once() -> None:
+    assert len(MESSAGES) > 100
     assert len(set(MESSAGES)) == len(MESSAGES)
+
+
+def test_troubleshooting__names_every_class_of_errors_and_every_refusal() -> None:
     text = prose(DOCS / "troubleshooting.md")
-    assert {f"`{name}`" for name in ("Untrusted", "InfrastructureError", "Interrupted")} <= set(
-        re.findall(r"`\w+`", text)
-    )
-    reasons = (ROOT / "src/releasecheck/drivers/github/refusals.py").read_text("utf-8")
-    assert [m for m in MESSAGES if m in reasons]
+    codes = dict(re.findall(r"^\| `(\w+)` \| (\d+) \|", text, re.MULTILINE))
+    classes = {
+        name: str(found.exit_code)
+        for name, found in vars(errors).items()
+        if isinstance(found, type) and issubclass(found, errors.ReleaseCheckError)
+    }
+    assert codes == {name: code for name, code in classes.items() if name != "ReleaseCheckError"}
+    assert [words for words in WORDS.values() if words not in text] == []
 
 
 def test_architecture__names_every_room() -> None:
