@@ -139,6 +139,9 @@ def openai_evals(
     "--match-all", is_flag=True, help="Of `pattern`: every group must have caught a target."
 )
 @click.option(
+    "--scores", type=EXISTING, help="Scores of a log's answers, as `precomputed_scores` has them."
+)
+@click.option(
     "--leave-out", multiple=True, metavar="SCORER", help="Scorer of a log that is not taken."
 )
 @click.option(
@@ -159,6 +162,7 @@ def inspect(
     scorer: str | None,
     leave_out: tuple[str, ...],
     lower: tuple[str, ...],
+    scores: Path | None,
     **options: Any,  # noqa: ANN401 - the options of a scorer
 ) -> int:
     """Convert samples (`--scorer` says how they are judged), or the log of an eval.
@@ -176,11 +180,12 @@ def inspect(
         "--target": target,
         "--pattern": options["pattern"],
     }
-    theirs = {"--leave-out": leave_out, "--lower-is-better": lower}
+    theirs = {"--leave-out": leave_out, "--lower-is-better": lower, "--scores": scores}
     log = samples.is_log(file)
     _only(file, {**ours, **theirs}, set(theirs if log else ours))
     if log:
-        return take(import_log(file, suite, lower=lower, leave_out=leave_out), out, as_json=as_json)
+        imported = import_log(file, suite, lower=lower, leave_out=leave_out, scores=scores)
+        return take(imported, out, as_json=as_json)
     if scorer is None:
         message = f"{file}: samples do not say how they are judged; name Inspect's scorer with --scorer match, includes, exact or pattern, or `none` for scores that come later"
         raise UsageError(message)

@@ -10,6 +10,7 @@ from releasecheck.errors import ConfigError, Problem
 from releasecheck.importers.imported import Imported, Mapped
 from releasecheck.importers.inspect_files import read_log_file
 from releasecheck.importers.inspect_messages import completion, messages, resolved
+from releasecheck.importers.inspect_scores import read_scores_file
 from releasecheck.importers.inspect_values import Number, Unknown, parts_of, read_value
 from releasecheck.importers.names import case_id, judge_ids, slug
 from releasecheck.importers.recorded import (
@@ -21,6 +22,7 @@ from releasecheck.importers.recorded import (
 )
 from releasecheck.importers.replay import Answered, Failed, Recorded, Reply, Score
 from releasecheck.importers.tolerant import Plain, Strange, TooDeep
+from releasecheck.model.nearest import listing
 from releasecheck.stats import count
 
 if TYPE_CHECKING:
@@ -61,15 +63,21 @@ class _Read:
     """Cases that are not the same in each epoch."""
     plain: Plain = field(default_factory=Plain)
     places: dict[tuple[str, int], str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
     def bad(self, where: str, message: str) -> None:
         self.problems.append(Problem(message, self.shown, key=where))
 
 
 def import_log(
-    path: Path, suite: str | None, *, lower: Collection[str] = (), leave_out: Collection[str] = ()
+    path: Path,
+    suite: str | None,
+    *,
+    lower: Collection[str] = (),
+    leave_out: Collection[str] = (),
+    scores: Path | None = None,
 ) -> Imported:
-    """A suite of what an eval recorded.
+    """A suite of what an eval recorded, and of a file of scores that were given elsewhere.
 
     Raises:
         ConfigError: everything in it that cannot be taken.
@@ -83,6 +91,8 @@ def import_log(
         _take(read, where, sample)
     _check_whole(read, log.header)
     _check_values(read)
+    if scores is not None:
+        _beside(read, scores)
     names = {given.name for given in read.given}
     read.problems += unknown_names("--lower-is-better", lower, names)
     read.problems += unknown_names("--leave-out", leave_out, read.left_out | names)
@@ -283,6 +293,29 @@ def _scores(read: _Read, where: str, sample: dict[str, Json], reply: Reply) -> N
             read.given.append(_Given(reply, name, number, read.plain(text)))
 
 
+def _beside(read: _Read, path: Path) -> None:
+    """Scores of a file: each is of the answer that the log holds, and of no other."""
+    file = read_scores_file(path)
+    known = {given.name for given in read.given}
+    for reply in read.made.replies:
+        for one in file.of(reply.case, reply.trial + 1):
+            if one.name in known:
+                read.bad(
+                    "scores",
+                    f"{path.name} and the log both have scores {one.name!r}; rename the file",
+                )
+                return
+            if one.judged:
+                read.judged.add(one.name)
+            read.given.append(_Given(reply, one.name, one.value, one.explanation))
+    strangers = file.strangers(set(read.made.cases))
+    if strangers:
+        read.notes.append(
+            f"{path.name}: {count(len(strangers), 'record')} of samples that the log does not have, ignored as in "
+            f"Inspect: {listing(sorted(strangers), shown=3)}"
+        )
+
+
 def _suite(
     read: _Read, header: dict[str, Json], path: Path, suite: str | None, lower: Collection[str]
 ) -> Imported:
@@ -296,7 +329,7 @@ def _suite(
     ]
     read.made.cases = _in_order(read.made.cases, header["eval"].get("dataset"))
     task = str(header["eval"].get("task") or path.stem).rpartition("/")[2]
-    notes = []
+    notes = read.notes
     if read.changing:
         notes.append(
             f"metadata that differs between epochs was left out of {count(len(read.changing), 'case')}"

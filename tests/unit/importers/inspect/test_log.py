@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import zipfile
 from typing import TYPE_CHECKING, Any
@@ -242,3 +243,35 @@ def test_read_log_file__reads_no_further_than_it_has_to(tmp_path: Path) -> None:
     text = refusal(lambda: list(read_log_file(path, largest=2**20).samples))
     assert "log.eval/samples/large_epoch_1.json: it unpacks to more than 1 MiB" in text
     assert len(list(read_log_file(path).samples)) == 2
+
+
+def test_import_log__takes_scores_given_elsewhere(tmp_path: Path) -> None:
+    # The shape of Inspect's precomputed_scores: no epoch is all of them, one that is named goes first.
+    path = json_log(tmp_path, log(sample("a"), sample("a", 2), sample("b"), sample("b", 2)))
+    ratings = tmp_path / "ratings.jsonl"
+    given = [
+        {"id": "a", "value": "C", "answer": "yes", "extra": 1},
+        {"id": "a", "value": {"tone": 2}, "epoch": 2, "explanation": "rude"},
+        {"id": "zz", "value": 1},
+    ]
+    ratings.write_text("".join(json.dumps(one) + "\n" for one in given), encoding="utf-8")
+    made = import_log(path, None, scores=ratings)
+    suite = written(made, tmp_path)
+    assert [judge["id"] for judge in suite["judges"]] == ["match", "ratings", "ratings-tone"]
+    scores = [
+        (row["judge"], row["id"], row["trial"], row["value"]) for row in rows(made, "scores.jsonl")
+    ]
+    assert scores[4:] == [("ratings", "a", 0, 1.0), ("ratings-tone", "a", 1, 2)]
+    assert any("ratings: the log has no value for 3 answers" in note for note in made.notes)
+    assert any("1 record of samples that the log does not have" in note for note in made.notes)
+    given += [{"id": "a", "value": 0}, {"value": 1}, {"id": "b"}, {"id": "b", "value": "?", "epoch": 2}, {"id": "b", "value": 1, "epoch": 0}]  # fmt: skip
+    ratings.write_text("".join(json.dumps(one) + "\n" for one in given), encoding="utf-8")
+    text = refusal(lambda: import_log(path, None, scores=ratings))
+    for words in (
+        "4: id: a second score",
+        "5: id: `id` names",
+        "6: value: there is no",
+        "7: value: what '?'",
+        "8: epoch",
+    ):
+        assert words in text
