@@ -14,7 +14,8 @@ const articleBuilder = (names) => {
       const [start, end, why] = marks.slice(at, at + 3);
       if (done < start) found.push(text.slice(done, start));
       const piece = text.slice(start, end);
-      found.push(element(tag, { class: `m${why}` }, piece.trim() ? piece : seen(piece)));
+      const words = piece.trim() !== "";
+      found.push(element(tag, { class: `m${why}${words ? "" : " space"}` }, words ? piece : seen(piece)));
       done = end;
     }
     if (done < text.length) found.push(text.slice(done));

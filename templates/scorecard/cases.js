@@ -162,6 +162,12 @@
     fields.tag.parentElement.hidden = tags.size === 0;
     options(fields.sort, Object.entries(orders).map(([key, [label]]) => [key, label]));
   };
+  // The texts that are searched, made ready while nobody waits for them.
+  const prepare = () => {
+    const end = Math.min(texts.length + 1000, records.length);
+    for (let place = texts.length; place < end; place += 1) texts[place] ??= textOf(records[place]);
+    if (end < records.length) setTimeout(prepare);
+  };
   const ready = () => {
     records.sort((a, b) => a.r - b.r);
     found = records;
@@ -174,6 +180,8 @@
     tools.hidden = false;
     more(0);
     document.documentElement.dataset.cases = "ready";
+    performance.mark("cases-ready");
+    setTimeout(prepare);
     follow();
     addEventListener("hashchange", follow);
   };
@@ -188,7 +196,7 @@
   let typed = 0;
   fields.q.addEventListener("input", () => {
     clearTimeout(typed);
-    typed = setTimeout(filter, records.length > 2000 ? 120 : 0);
+    typed = setTimeout(filter, records.length > 2000 ? 60 : 0);
   });
   for (const field of Object.values(fields)) {
     if (field !== fields.q) field.addEventListener("change", filter);

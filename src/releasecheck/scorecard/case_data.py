@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from releasecheck.scorecard.cases import ATTENTION, KINDS, WORDS, views
-from releasecheck.scorecard.marked import compared
 from releasecheck.scorecard.diff import RELATIONS, in_utf16
 from releasecheck.scorecard.escape import visible
+from releasecheck.scorecard.marked import compared
 from releasecheck.scorecard.texts import shorten
 from releasecheck.scorecard.verdict import SIGNS
 

@@ -16,13 +16,15 @@ Range: TypeAlias = tuple[int, int]
 """Start and end in a text."""
 Mark: TypeAlias = tuple[int, int, int]
 """Start, end and for which reason (a sum of `AGAINST_EXPECTED` and `AGAINST_BASELINE`)."""
-Relation: TypeAlias = Literal["same", "begins", "space", "differs", "apart"]
+Relation: TypeAlias = Literal["same", "begins", "space", "less", "more", "differs", "apart"]
 AGAINST_EXPECTED: Final = 1
 AGAINST_BASELINE: Final = 2
 RELATIONS: Final[dict[Relation, str]] = {
     "same": "the same as the answer",
     "begins": "the same as the answer as far as both are shown",
     "space": "differs from the answer in white space only, marked",
+    "less": "lacks what is marked in the answer",
+    "more": "has more than the answer, marked",
     "differs": "differs from the answer where marked",
     "apart": "has little in common with the answer",
 }
@@ -68,7 +70,7 @@ def differences(
         return Difference("space", gone, came)
     if _apart(ours, lost) and _apart(theirs, new):
         return Difference("apart")
-    return Difference("differs", gone, came)
+    return Difference("differs" if gone and came else "more" if gone else "less", gone, came)
 
 
 def _tokens(text: str) -> list[str]:
@@ -142,17 +144,17 @@ def overlay(expected: Sequence[Range], baseline: Sequence[Range]) -> tuple[Mark,
     return tuple(marks)
 
 
-def segments(text: str, marks: Iterable[Mark]) -> Iterator[tuple[str, int]]:
-    """The text in pieces, each with why it is marked (0: it is not). Marked white space is made visible."""
+def segments(text: str, marks: Iterable[Mark]) -> Iterator[tuple[str, str]]:
+    """The text in pieces, each with the class of its mark, if any. Marked white space is made visible."""
     done = 0
     for start, end, why in marks:
         if done < start:
-            yield text[done:start], 0
+            yield text[done:start], ""
         piece = text[start:end]
-        yield (_seen(piece) if piece.isspace() else piece), why
+        yield (_seen(piece), f"m{why} space") if piece.isspace() else (piece, f"m{why}")
         done = end
     if done < len(text):
-        yield text[done:], 0
+        yield text[done:], ""
 
 
 def _seen(space: str) -> str:

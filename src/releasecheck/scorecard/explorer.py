@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from releasecheck.scorecard.case_data import CaseData
 from releasecheck.scorecard.cases import ATTENTION, KINDS, Lengths, select
-from releasecheck.scorecard.marked import compared, pieces
 from releasecheck.scorecard.escape import visible
+from releasecheck.scorecard.marked import compared, pieces
 
 if TYPE_CHECKING:
     from releasecheck.scorecard.report import Report

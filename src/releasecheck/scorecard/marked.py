@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from releasecheck.scorecard.cases import CaseView, Trial
     from releasecheck.scorecard.texts import Cut
 
-Pieces: TypeAlias = "tuple[tuple[str, int], ...]"
+Pieces: TypeAlias = "tuple[tuple[str, str], ...]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,5 +79,5 @@ def _beside(
 
 
 def pieces(cut: Cut, marks: tuple[Mark, ...]) -> Pieces:
-    """A text as a page shows it: in pieces, each with why it is marked."""
+    """A text as a page shows it: in pieces, each with the class of its mark."""
     return tuple(segments(visible(cut.text), marks))
