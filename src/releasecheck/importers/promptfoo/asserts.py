@@ -14,7 +14,7 @@ from releasecheck.importers.promptfoo.grammar import Misspelt, read_cell
 from releasecheck.importers.promptfoo.kinds import KNOWN, OF_RUN, REFUSED, SET
 from releasecheck.importers.promptfoo.patterns import check_pattern
 from releasecheck.importers.promptfoo.reading import FILE, entry, items_of, node_of, text_at
-from releasecheck.importers.promptfoo.scripts import Script, read_script
+from releasecheck.importers.promptfoo.scripts import INLINE, Script, read_script
 from releasecheck.importers.promptfoo.templates import (
     Unset,
     Untranslatable,
@@ -477,8 +477,14 @@ class _Reader:
         script = read_script(self._desk, value, place)
         if script is None:
             return None
+        kept = None if config is None else plain(config)
+        more = {
+            key: one for key, one in (("config", kept), ("threshold", threshold)) if one is not None
+        }
+        if script.name == INLINE:
+            return replace(made, value={"code": value, **more} if more else value, script=script)
         param: dict[str, Any] = {"script": script.digest, "function": script.function}
-        param |= {"config": None if config is None else plain(config), "threshold": threshold}
+        param |= {"config": kept, "threshold": threshold}
         return replace(made, param=param, script=script)
 
     def _graded(self, node: MapNode, made: Check, criterion: Json) -> Check | None:

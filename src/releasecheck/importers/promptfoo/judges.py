@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from releasecheck.canonical import dump_document
 from releasecheck.importers.imported import Mapped
 from releasecheck.importers.promptfoo.grading import API_KEY
-from releasecheck.importers.promptfoo.scripts import template
+from releasecheck.importers.promptfoo.scripts import INLINE, inline_module, template
 from releasecheck.model.gate import BUILTIN_METRICS
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def seated(panel: Panel, prompt: str | None = None) -> Bench:
                 bench.expected[place][key_of(name)] = panel.cases[place][slot]
             elif len(reached) < len(panel.cases):
                 bench.tags[place].append(name)
-        judge = _judge(bench, slot, name, checks[0])
+        judge = _judge(bench, slot, name, checks)
         if in_case:
             judge |= {"expected": key_of(name), "when": {"has": "expected"}}
         elif len(reached) < len(panel.cases):
@@ -164,10 +164,10 @@ def seated(panel: Panel, prompt: str | None = None) -> Bench:
 
 def _mapped(slot: Slot, judge: Mapping[str, Any], checks: Iterable[Check]) -> list[Mapped]:
     more = "".join(
-        f", {key}: {judge[key]}"
+        f", {key}: {_words(judge[key])}"
         for key in ("normalize", "pattern", "negate", "pass_at", "model")
         if key in judge
-    ).replace("True", "true")
+    )
     became = f"judge {judge['id']} ({judge['type']}{more})" + (
         "" if slot.gated else ", without a gate"
     )
@@ -177,8 +177,12 @@ def _mapped(slot: Slot, judge: Mapping[str, Any], checks: Iterable[Check]) -> li
     ]
 
 
-def _judge(bench: Bench, slot: Slot, name: str, check: Check) -> dict[str, Any]:
-    kind = slot.kind
+def _words(value: Json) -> str:
+    return ", ".join(value) if isinstance(value, list) else str(value).replace("True", "true")
+
+
+def _judge(bench: Bench, slot: Slot, name: str, checks: Sequence[Check]) -> dict[str, Any]:
+    kind, check = slot.kind, checks[0]
     if kind == "equals":
         return {"id": name, "type": "exact"}
     if kind == "contains":
@@ -190,7 +194,12 @@ def _judge(bench: Bench, slot: Slot, name: str, check: Check) -> dict[str, Any]:
     if kind == "is-json":
         return {"id": name, "type": "json-schema", "schema": _schema(bench, name, check.param)}
     if kind == "python":
-        return {"id": name, "type": "python", "function": _script(bench, name, check), "pass_at": 1}
+        return {
+            "id": name,
+            "type": "python",
+            "function": _script(bench, name, checks),
+            "pass_at": 1,
+        }
     if kind in {"llm-rubric", "g-eval"}:
         return _llm(bench, slot, name, check)
     bench.files[f"{JUDGES}.py"] = template("judges.py")
@@ -205,13 +214,17 @@ def _schema(bench: Bench, name: str, schema: Json) -> Json:
     return path
 
 
-def _script(bench: Bench, name: str, check: Check) -> str:
-    assert check.script is not None  # noqa: S101 - a python check has one
+def _script(bench: Bench, name: str, checks: Sequence[Check]) -> str:
+    script = checks[0].script
+    assert script is not None  # noqa: S101 - a python check has one
     module = f"promptfoo_{key_of(name)}"
-    bench.files[f"{module}.py"] = check.script.module(
-        check.param["config"], check.param["threshold"], bench.prompt
-    )
-    bench.files |= dict(check.script.beside)
+    if script.name == INLINE:
+        made = inline_module([check.value for check in checks], bench.prompt)
+    else:
+        param = checks[0].param
+        made = script.module(param["config"], param["threshold"], bench.prompt)
+    bench.files[f"{module}.py"] = made
+    bench.files |= dict(script.beside)
     return f"{module}:releasecheck_judge"
 
 

@@ -85,7 +85,7 @@ def _prompts(desk: Desk, node: Node) -> list[Prompt]:
         return []
     named = raw.startswith(FILE) or ("\n" not in raw and Path(raw).suffix in (*_TEXTS, *_CODE))
     if not named or not (raw.startswith(FILE) or (desk.base / raw).is_file()):
-        return [Prompt(label or raw, chat_of(raw), node.place)]
+        return [Prompt(label or raw, chat_of(_lines(desk, raw)), node.place)]
     name = raw.removeprefix(FILE)
     if Path(name.partition(":")[0]).suffix in _CODE:
         desk.bad(
@@ -99,6 +99,13 @@ def _prompts(desk: Desk, node: Node) -> list[Prompt]:
     ]
 
 
+def _lines(desk: Desk, text: str) -> str:
+    if "\r" not in text:
+        return text
+    desk.note("lines of the prompt end in a line feed alone here, whatever ends them in its file")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
 def _of_file(desk: Desk, path: Path, label: str | None, place: Place) -> list[Prompt]:
     suffix = path.suffix.lower()
     if suffix not in _TEXTS:
@@ -107,7 +114,7 @@ def _of_file(desk: Desk, path: Path, label: str | None, place: Place) -> list[Pr
             f"{path.name}: prompts are read from {', '.join(_TEXTS)}; write it into one of them",
         )
         return []
-    text = read_text(path)
+    text = _lines(desk, read_text(path))
     parts = [part.strip() for part in _BREAK.split(text)] if suffix == ".txt" else [text]
     parts = [part for part in parts if part]
     if not parts:
@@ -172,7 +179,9 @@ def chosen(desk: Desk, found: list[Prompt], wanted: str | None, node: Node) -> P
     fits = [one for number, one in enumerate(found, 1) if wanted in (str(number), one.label)]
     if len(fits) == 1:
         return fits[0]
-    if found:
+    if not found:
+        desk.bad(node.place, "there is no prompt, or none that this provider takes; expected one")
+    else:
         why = (
             f"there are {len(found)} prompts, and a suite has one system under test"
             if wanted is None

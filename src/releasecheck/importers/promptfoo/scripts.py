@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -13,7 +14,7 @@ from releasecheck.config.text import read_text
 from releasecheck.importers.promptfoo.reading import FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from releasecheck.canonical import Json
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from releasecheck.importers.promptfoo.reading import Desk
 
 DEFAULT: Final = "get_assert"
+INLINE: Final = "inline"
+"""The name of what stands in the config itself."""
 _BODY: Final = "promptfoo_assertion"
 
 
@@ -48,30 +51,50 @@ class Script:
 
     def module(self, config: Json, threshold: float | None, prompt: str | None) -> bytes:
         """The code, and below it the function that a judge calls; `prompt` is the template it is told as the prompt."""
-        call = template("script.txt").decode()
-        setting = f"_RELEASECHECK_ASSERTION = {(config, threshold, self.function, prompt)!r}\n"
-        head = "# ruff: noqa\n" if not self.source.startswith("#!") else ""
-        return f"{head}{self.source.rstrip()}\n\n\n{call}\n\n{setting}".encode()
+        return _module(self.source, {None: (config, threshold, self.function)}, prompt)
+
+
+def inline_module(codes: Sequence[Json], prompt: str | None) -> bytes:
+    """Assertions that stand in the config, as one module: a case names its own by the code."""
+    sources: list[str] = []
+    table: dict[str | None, tuple[Json, float | None, str]] = {}
+    for code in codes:
+        key = json.dumps(code, sort_keys=True)
+        if key in table:
+            continue
+        name = f"{_BODY}_{len(sources) + 1}"
+        written = code if isinstance(code, dict) else {"code": code}
+        sources.append(_inline(written["code"], name))
+        table[key] = (written.get("config"), written.get("threshold"), name)
+    return _module("\n\n".join(sources), table, prompt)
+
+
+def _module(
+    source: str, table: Mapping[str | None, tuple[Json, float | None, str]], prompt: str | None
+) -> bytes:
+    call = template("script.txt").decode()
+    settings = f"_RELEASECHECK_ASSERTIONS = {dict(table)!r}\n_RELEASECHECK_PROMPT = {prompt!r}\n"
+    return f"{source.rstrip()}\n\n\n{call}\n\n{settings}".encode()
 
 
 def read_script(desk: Desk, value: str, place: Place) -> Script | None:
     """The code that a value is or names; None after saying what is wrong with it."""
     if value.startswith(FILE):
         return _from_file(desk, value, place)
-    source = _inline(value)
+    source = _inline(value, _BODY)
     if _tree(desk, source, value, place) is None:
         return None
-    return Script(source, _BODY, "inline")
+    return Script(source, _BODY, INLINE)
 
 
-def _inline(value: str) -> str:
+def _inline(value: str, name: str) -> str:
     code = value.strip("\n")
     try:
         ast.parse(code.strip(), mode="eval")
     except (SyntaxError, ValueError):
         body = textwrap.dedent(code)
-        return f"def {_BODY}(output, context):\n{textwrap.indent(body, '    ')}\n"
-    return f"def {_BODY}(output, context):\n    return (\n{textwrap.indent(code.strip(), '        ')}\n    )\n"
+        return f"def {name}(output, context):\n{textwrap.indent(body, '    ')}\n"
+    return f"def {name}(output, context):\n    return (\n{textwrap.indent(code.strip(), '        ')}\n    )\n"
 
 
 def _tree(desk: Desk, source: str, shown: str, place: Place) -> ast.Module | None:

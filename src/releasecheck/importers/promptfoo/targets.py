@@ -226,6 +226,14 @@ def _config(provider: Provider) -> dict[str, Json]:
     return found if isinstance(found, dict) else {}
 
 
+def _headers(desk: Desk, provider: Provider, config: Mapping[str, Json]) -> dict[str, str]:
+    found = config.get("headers") or {}
+    if isinstance(found, dict) and all(isinstance(one, str) for one in found.values()):
+        return dict(found)
+    desk.bad(provider.config.place, "expected `headers` to be a mapping of texts")
+    return {}
+
+
 def _openai(
     desk: Desk, provider: Provider, model: str, prompt: Prompt, rendering: Rendering
 ) -> Made:
@@ -258,14 +266,14 @@ def _openai(
         if config.get("apiKeyEnvar")
         else config.get("apiKey", API_KEY)
     )
-    if not re.fullmatch(r"\$\{[^}]*\}", str(key)):
+    if not re.fullmatch(r"\$\{[A-Za-z_]\w*\}", str(key)):
         desk.bad(
             provider.place,
             "apiKey holds a key itself; name the variable that holds it with apiKeyEnvar",
         )
     content = rendering.prompt(prompt)
     messages = content if isinstance(content, list) else [{"role": "user", "content": content}]
-    headers = dict(config.get("headers") or {})
+    headers = _headers(desk, provider, config)
     if config.get("organization"):
         headers["openai-organization"] = config["organization"]
     target = {
@@ -307,7 +315,7 @@ def _http(desk: Desk, provider: Provider, prompt: Prompt, rendering: Rendering) 
     }  # fmt: skip
     if method != "POST":
         target["method"] = method
-    headers = {str(key).lower(): str(value) for key, value in (config.get("headers") or {}).items()}
+    headers = {key.lower(): value for key, value in _headers(desk, provider, config).items()}
     if any("{{" in value for value in headers.values()):
         desk.bad(place, "headers here are the same for every test; take the variable out of them")
     body = raw.get("body")

@@ -193,3 +193,23 @@ def test_import__a_threshold_weighs_and_is_one_judge(tmp_path: Path) -> None:
     }
     (found,) = problems(tmp_path, text + "    threshold: 0\n")
     assert "passes whatever comes" in found
+
+
+def test_import__code_in_the_config_is_one_judge(tmp_path: Path) -> None:
+    # Hundreds of small expressions must not be hundreds of judges, each with a process.
+    rows = "".join(
+        f"  - {{vars: {{q: q{number}}}, assert: [{{type: python, value: 'len(output) == {number}'}}]}}\n"
+        for number in range(50)
+    )
+    made = imported(tmp_path, f"{ECHO}tests:\n{rows}")
+    assert list(judges(made)) == ["python"]
+    assert cases(made)[7]["expected"] == {"python": "len(output) == 7"}
+    source = made.files["promptfoo_python.py"].decode()
+    scope: dict[str, Any] = {}
+    exec(compile(source, "judge", "exec"), scope)  # noqa: S102 - what a judge's worker does
+    call = {"case": {"input": {"q": "x"}, "expected": "len(output) == 7", "metadata": {}}}
+    assert scope["releasecheck_judge"]({**call, "output": "1234567"})["value"] is True
+    assert scope["releasecheck_judge"]({**call, "output": "1"})["value"] is False
+    call["case"]["expected"] = "__import__('os').getcwd()"
+    with pytest.raises(KeyError):  # a case is data, and never run
+        scope["releasecheck_judge"]({**call, "output": "1"})
