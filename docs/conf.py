@@ -26,6 +26,8 @@ source_suffix = {".md": "markdown"}
 root_doc = "index"
 exclude_patterns = ["_build", "README.md"]
 nitpicky = True
+# Messages and options stand as they are typed: `--out` is no dash.
+smartquotes = False
 # Anchors as GitHub makes them, so that a link works there and here.
 myst_heading_anchors = 4
 # Fragments on pages are parts of files, with `...` where something was left out.
