@@ -99,7 +99,7 @@ def test_csv__has_every_value_of_the_results(bundle: Path) -> None:
 
 def test_junit__tells_everything_apart(bundle: Path) -> None:
     """B107: it fits the schema and `junitparser` reads what the scorecard counts."""
-    xmlschema.validate(bundle / "junit.xml", JUNIT)
+    xmlschema.XMLSchema(JUNIT).validate(bundle / "junit.xml")
     cases, gates = junitparser.JUnitXml.fromfile(str(bundle / "junit.xml"))
     ended = {(test.classname, test.name): type(test.result[0]).__name__ if test.result else "Passed"
              for suite in (cases, gates) for test in suite}  # fmt: skip
@@ -236,7 +236,7 @@ def test_hostile_results__every_file_reads_back(program: Program, tmp_path: Path
     (tmp_path / "said.json").write_text(json.dumps(texts), encoding="utf-8")
     done = program("run", suite.path, cwd=tmp_path)
     assert done.code == 1, done
-    xmlschema.validate(suite.out / "junit.xml", JUNIT)
+    xmlschema.XMLSchema(JUNIT).validate(suite.out / "junit.xml")
     cases, gates = junitparser.JUnitXml.fromfile(str(suite.out / "junit.xml"))
     assert (cases.tests, cases.failures, gates.failures) == (len(texts), len(texts), 1)
     assert [row["passed"] for row in rows_of(suite.out)] == ["false"] * len(texts)

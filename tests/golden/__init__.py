@@ -9,6 +9,8 @@ from releasecheck.scorecard.badge_svg import render_badge_svg
 from releasecheck.scorecard.html import render_html
 from releasecheck.scorecard.junit import render_junit
 from releasecheck.scorecard.report import Report
+from releasecheck.scorecard.results_csv import render_results_csv
+from releasecheck.scorecard.sarif import render_sarif
 from releasecheck.scorecard.summary import render_summary
 from tests.unit.scorecard import samples
 
@@ -39,6 +41,9 @@ GOLDEN: Final[dict[str, Callable[[], bytes]]] = {
     "inferior.md": lambda: render_summary(samples.inferior().report).encode("utf-8"),
     "refused.md": lambda: render_summary(samples.refused().report).encode("utf-8"),
     "refused.xml": lambda: b"".join(render_junit(_few(samples.refused()))),
+    "waived.sarif": lambda: b"".join(render_sarif(_few(samples.overridden()))),
+    "refused.sarif": lambda: b"".join(render_sarif(_few(samples.refused()))),
+    "refused.csv": lambda: b"".join(render_results_csv(_few(samples.refused()))),
     "badge.svg": lambda: render_badge_svg(BADGE, "sha256:" + "ab" * 32),
 }
 """What each file should be."""
