@@ -176,6 +176,9 @@
     for (const place of document.querySelectorAll("[data-case]")) {
       place.replaceChildren(element("a", { href: `#${place.dataset.case}` }, place.textContent));
     }
+    for (const place of document.querySelectorAll("[data-show]")) {
+      place.replaceChildren(element("a", { href: `#show=${place.dataset.show}` }, place.textContent));
+    }
     byId("unseen")?.remove();
     tools.hidden = false;
     more(0);

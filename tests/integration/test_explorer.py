@@ -17,7 +17,7 @@ from tests.unit.scorecard.faults import ALL
 from tests.unit.scorecard.samples import case, row, scored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from playwright.sync_api import Browser, Dialog, Page, ViewportSize
@@ -79,7 +79,11 @@ def _many() -> samples.Sample:
 
 @cache
 def page_bytes(name: str, cases: int = 60) -> bytes:
-    made = {"differing": _differing, "many": _many, "strange": lambda: samples.hostile(ALL)}
+    made: dict[str, Callable[[], samples.Sample]] = {
+        "differing": _differing,
+        "many": _many,
+        "strange": lambda: samples.hostile(ALL),
+    }
     sample = made[name]() if name in made else getattr(samples, name)()
     return b"".join(render_html(sample.report, cases))
 
@@ -209,6 +213,8 @@ def test_explorer__finds_filters_orders_and_links(browser: Browser, tmp_path: Pa
         # The list of what flipped links to cases that only the data has.
         page.click("#clear")
         assert page.locator("a[href='#case-1']").count() == 1
+        page.click("a[href='#show=failed']")
+        expect(page.locator("#found")).to_have_text("234 of 700 cases, the first 50 shown")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
