@@ -125,6 +125,30 @@ def test_ask__sends_messages_params_key_and_idempotency_key() -> None:
     }
 
 
+def test_ask__takes_a_whole_conversation_from_the_case() -> None:
+    # Issue 6: suites of other tools bring conversations of any length; their texts are data, not templates.
+    seen: list[httpx.Request] = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(200, json=choice(content="x"))
+
+    talk = [
+        {"role": "system", "content": "{{ 7*7 }}"},
+        {"role": "user", "content": "hi", "name": "a"},
+    ]
+    ask(handler, call_of(talk), messages="{{ input }}")
+    assert json.loads(seen[0].content)["messages"] == talk
+
+
+@pytest.mark.parametrize("talk", ["hi", [], ["hi"], {"role": "user"}])
+def test_ask__sends_nothing_where_a_case_makes_no_conversation(talk: object) -> None:
+    answer = ask(answers({}), call_of(talk), messages="{{ input }}")
+    assert isinstance(answer, TargetFailed)
+    assert answer.failure.code == "template"
+    assert "no list of messages" in answer.failure.message
+
+
 def test_open__params_may_not_replace_what_the_suite_says() -> None:
     with pytest.raises(ConfigError, match="params may not set stream"):
         ask(answers({}), params={"stream": True})
