@@ -146,7 +146,7 @@ def test_ask__sends_nothing_where_a_case_makes_no_conversation(talk: object) -> 
     answer = ask(answers({}), call_of(talk), messages="{{ input }}")
     assert isinstance(answer, TargetFailed)
     assert answer.failure.code == "template"
-    assert "no list of messages" in answer.failure.message
+    assert "no list of messages" in str(answer.failure.message)
 
 
 def test_open__params_may_not_replace_what_the_suite_says() -> None:
