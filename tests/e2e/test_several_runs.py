@@ -43,7 +43,8 @@ def test_badge__every_label_of_the_catalogue(place: Path, program: Program, tmp_
             continue
         assert done.code == 0, done
         endpoint = json.loads((tmp_path / "badge.json").read_bytes())
-        assert (set(endpoint), endpoint["label"]) == (BADGE_KEYS & set(endpoint), label)
+        assert set(endpoint) <= BADGE_KEYS
+        assert endpoint["label"] == label
         picture = ET.fromstring((tmp_path / "badge.svg").read_bytes())  # noqa: S314 - our own
         title = picture.findtext(f"{SVG}title") or ""
         assert picture.attrib["role"] == "img"

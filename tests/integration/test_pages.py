@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, ViewportSize
 
-DESK = {"width": 1280, "height": 900}
-PHONE = {"width": 390, "height": 844}
-LOOKS = [{"color_scheme": "light", "viewport": DESK}, {"color_scheme": "dark", "viewport": PHONE}]
+DESK: ViewportSize = {"width": 1280, "height": 900}
+PHONE: ViewportSize = {"width": 390, "height": 844}
+LOOKS: list[dict[str, Any]] = [{"color_scheme": "light", "viewport": DESK}, {"color_scheme": "dark", "viewport": PHONE}]
 
 
 @pytest.fixture(scope="module")

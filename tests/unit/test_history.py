@@ -35,10 +35,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return weeks(tmp_path_factory.mktemp("weeks"))
 
 
-def why(found: Any, path: str) -> str:
-    return next(one.why for one in found if one.path == path)
-
-
 def test_find_runs__at_any_depth_the_oldest_first(runs: Path) -> None:
     found = find_runs(runs)
     assert [one.path for one in found.kept] == [
@@ -76,7 +72,7 @@ def test_find_runs__names_what_it_does_not_take(tmp_path: Path, runs: Path) -> N
     assert [one.path for one in found.kept] == ["again"]
     assert [(one.path, one.why) for one in found.copies] == [("whole", "the same run as again")]
     refused = {one.path: one.why for one in found.refused}
-    assert set(refused) == {"open/out", "edited", "cut", "undecided", "newer", "failed"}
+    assert set(refused) == {"open/out", "edited", "cut", "undecided", "newer", "failed", "loop"}
     assert "still open" in refused["open/out"]
     assert "vouches" in refused["edited"]
     assert "manifest.json" in refused["cut"]

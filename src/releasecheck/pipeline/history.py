@@ -90,8 +90,13 @@ def find_runs(folder: Path) -> Found:
 
 def _candidates(folder: Path, refused: list[Refused]) -> Iterator[Path]:
     """Folders that hold a run; what is inside a run are its own parts, a copy of its baseline among them."""
+
+    def unread(error: OSError) -> None:
+        name = Path(error.filename).relative_to(folder).as_posix()
+        refused.append(Refused(path=name, why=f"cannot be read: {error.strerror}"))
+
     seen = 0
-    for root, folders, files in os.walk(folder):
+    for root, folders, files in os.walk(folder, onerror=unread):
         seen += 1
         if seen > MOST_FOLDERS:
             message = (
@@ -109,9 +114,16 @@ def _candidates(folder: Path, refused: list[Refused]) -> Iterator[Path]:
         if "plan.json" in held:  # a plan that nobody has carried out
             folders.clear()
             continue
-        folders[:] = sorted(
-            name for name in folders if not name.startswith(".") and not (here / name).is_symlink()
-        )
+        visible = sorted(name for name in folders if not name.startswith("."))
+        links = {name for name in visible if (here / name).is_symlink()}
+        refused += [
+            Refused(
+                path=(here / name).relative_to(folder).as_posix(),
+                why="a link, which is not followed",
+            )
+            for name in sorted(links)
+        ]
+        folders[:] = [name for name in visible if name not in links]
         if folders and len(here.relative_to(folder).parts) >= DEEPEST:
             name = here.relative_to(folder).as_posix()
             why = f"it lies {DEEPEST} folders deep, and what is below was not looked at"
