@@ -46,8 +46,20 @@ def cost_table(data: Measured) -> CostTable:
     costs = data.report.scorecard.costs
     now, before = data.now, data.before
     pairs = (
-        ("Target, cost", "cost_usd", costs.target_usd, now.cost_usd, before and before.cost_usd),
-        ("Target, tokens", "tokens", costs.target_tokens, now.tokens, before and before.tokens),
+        (
+            "Target, cost",
+            "cost_usd",
+            costs.target_usd,
+            now.cost_usd,
+            None if before is None else before.cost_usd,
+        ),
+        (
+            "Target, tokens",
+            "tokens",
+            costs.target_tokens,
+            now.tokens,
+            None if before is None else before.tokens,
+        ),
     )
     rows = [
         _target(what, metric, total, data, here, there)

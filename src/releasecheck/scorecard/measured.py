@@ -127,7 +127,7 @@ def _table(rows: Iterable[ResultRow], judges: Sequence[str]) -> tuple[ScoreTable
     return table, frozenset(seen)
 
 
-def _spread(found: np.ndarray, at: Indices, shape: tuple[int, ...], fill: float) -> np.ndarray:  # type: ignore[type-arg]
+def _spread(found: np.ndarray, at: Indices, shape: tuple[int, ...], fill: float) -> np.ndarray:
     """Cells of rows at their (case, trial); what no row says stays `fill`."""
     whole = np.full(shape, fill, dtype=found.dtype)
     whole[at[:, 0], at[:, 1]] = found.reshape((len(at), *shape[2:]))

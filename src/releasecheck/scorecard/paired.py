@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -227,7 +228,8 @@ def _size(number: int, most: int, *, binned: bool) -> float:
     smallest = 1.2 if binned else _SMALLEST
     if most <= 1:
         return _SMALLEST + 1
-    return round(smallest + (largest - smallest) * (((number - 1) / (most - 1)) ** 0.5), 1)
+    share_of_most = (number - 1) / (most - 1)
+    return round(smallest + (largest - smallest) * math.sqrt(share_of_most), 1)
 
 
 def part(number: int, whole: int) -> str:

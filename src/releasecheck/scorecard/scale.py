@@ -47,6 +47,8 @@ def scale_of(values: Iterable[float], length: float) -> Scale | None:
     low, high = min(found), max(found)
     if low >= 0 and high <= 1:
         return Scale(0.0, 1.0, length)
+    if not math.isfinite(high - low):
+        return None
     step = nice((high - low) / 10 or abs(high) / 10 or 0.1)
     start, end = math.floor(low / step) * step, math.ceil(high / step) * step
     if end <= start:
