@@ -35,9 +35,6 @@ ELSEWHERE = {
     "action": "the tests of the Action call it with the environment of a job",
     "baseline pull": "asks GitHub",
     "beat": "asks GitHub",
-    "import inspect": "wants a log of that tool",
-    "import lm-eval": "wants samples of that tool",
-    "import openai-evals": "wants samples of that tool",
 }
 """Commands that no page shows in a block that is run, and why."""
 
