@@ -51,7 +51,7 @@ class _Row:
                 self._own[column] = cell
         elif (found := _EXPECTED.fullmatch(column)) is not None:
             if cell.strip():
-                self._expect(found[1], cell.strip(), column)
+                self._expect(found[1], cell, column)
         elif (found := _CONFIG.fullmatch(column)) is not None:
             if cell.strip():
                 self._settings.append((found[1], found[2], cell.strip()))

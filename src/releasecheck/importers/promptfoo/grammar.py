@@ -29,6 +29,7 @@ def read_cell(cell: str) -> dict[str, Json]:
     Raises:
         Misspelt: it begins with something that is nearly the name of an assertion.
     """
+    whole, cell = cell, cell.strip()
     if cell.startswith("file://"):
         kind = "python" if re.search(r"\.py(:|$)", cell) else "javascript"
         return {"type": kind, "value": cell}
@@ -38,7 +39,7 @@ def read_cell(cell: str) -> dict[str, Json]:
     found = _FORM.fullmatch(cell)
     if found is None or found[2] not in KNOWN:
         _check_head(head, found)
-        return {"type": "equals", "value": cell}
+        return {"type": "equals", "value": whole}
     kind = (found[1] or "") + found[2]
     read: dict[str, Json] = {"type": kind}
     value = (found[4] or "").strip()

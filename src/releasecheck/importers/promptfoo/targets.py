@@ -330,6 +330,9 @@ def _http(desk: Desk, provider: Provider, prompt: Prompt, rendering: Rendering) 
         desk.bad(place, "the provider has no `body`, so that the prompt would not be sent")
     elif body is not None:
         target["body"] = rendering.value(body, place, "the body", words)
+    desk.note(
+        "an answer over http that is no text is judged as the JSON it is, where promptfoo makes a text of it"
+    )
     output = _output(desk, provider, config)
     if output:
         target["output"] = output
