@@ -13,7 +13,7 @@ from releasecheck.importers.promptfoo.grading import Grader, grader_of
 from releasecheck.importers.promptfoo.grammar import Misspelt, read_cell
 from releasecheck.importers.promptfoo.kinds import KNOWN, OF_RUN, REFUSED, SET
 from releasecheck.importers.promptfoo.patterns import check_pattern
-from releasecheck.importers.promptfoo.reading import FILE, entry, items_of, node_of, text_at
+from releasecheck.importers.promptfoo.reading import FILE, Desk, entry, items_of, node_of, text_at
 from releasecheck.importers.promptfoo.scripts import INLINE, Script, read_script
 from releasecheck.importers.promptfoo.templates import (
     Unset,
@@ -28,7 +28,6 @@ from releasecheck.model.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from releasecheck.canonical import Json
-    from releasecheck.importers.promptfoo.reading import Desk
     from releasecheck.importers.promptfoo.tests import Test
 
 _KEYS: Final = ("type", "value", "threshold", "weight", "metric", "provider", "config")
@@ -79,6 +78,8 @@ class Check:
     weight: float = 1.0
     script: Script | None = None
     grader: Grader | None = None
+    unseated: bool = False
+    """Left to a recorded score: it stands in the case, as in the suite of the config, and has no judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +234,7 @@ class _Reader:
         own = text_at(entry(node, "metric")) or metric
         if self._recorded and self._left(node):
             self.found.recorded.append((written, own))
-            return None
+            return self._shadow(node, metric)
         if kind in REFUSED:
             self._desk.bad(
                 kind_node.place, f"the assertion {written!r} cannot be converted: {REFUSED[kind]}"
@@ -257,6 +258,14 @@ class _Reader:
         if isinstance(value, _Bad):
             return None
         return self._made(node, made, value)
+
+    def _shadow(self, node: Node, metric: str | None) -> Check | None:
+        """What the case of the imported config would hold for it: else the two could not be compared."""
+        scratch = Desk(self._desk.base)
+        found = _Reader(scratch, self._test, recorded=False)._one(node, metric)  # noqa: SLF001 - its own class
+        if not isinstance(found, Check) or found.value is None or scratch.problems:
+            return None
+        return replace(found, unseated=True)
 
     def _object(self, node: Node) -> Node:
         """An assertion in its short form as one in its long form."""

@@ -148,6 +148,8 @@ def seated(panel: Panel, prompt: str | None = None) -> Bench:
                 bench.expected[place][key_of(name)] = panel.cases[place][slot]
             elif len(reached) < len(panel.cases):
                 bench.tags[place].append(name)
+        if checks[0].unseated:
+            continue
         judge = _judge(bench, slot, name, checks)
         if in_case:
             judge |= {"expected": key_of(name), "when": {"has": "expected"}}

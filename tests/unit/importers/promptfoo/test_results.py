@@ -78,13 +78,20 @@ def test_results__are_replayed_and_scored_as_recorded(tmp_path: Path) -> None:
 def test_results__have_the_cases_of_their_config(tmp_path: Path) -> None:
     # Only so can a later run of the imported config be compared with them.
     text = "prompts: ['Q {{q}}']\nproviders: [echo]\ntests:\n"
-    text += "  - {vars: {q: Paris}, assert: [{type: contains, value: '{{q}}'}]}\n"
+    text += "  - {vars: {q: Paris}, metadata: {a: 1}, assert: [{type: contains, value: '{{q}}'}, "
+    text += "{type: llm-rubric, value: 'is {{q}}'}, {type: python, value: len(output) > 3}]}\n"
     plain = row("Paris")
-    plain["testCase"]["assert"] = ASSERTS[:1]
+    plain["testCase"] |= {"metadata": {"a": 1}, "assert": [
+        ASSERTS[0], {"type": "llm-rubric", "value": "is {{q}}"}, {"type": "python", "value": "len(output) > 3"},
+    ]}  # fmt: skip
     recorded = imported(tmp_path, results(plain), "results.json")
     fresh = imported(tmp_path, text)
     assert cases(recorded) == cases(fresh)
     assert judges(recorded)["contains"] == judges(fresh)["contains"]
+    assert set(judges(recorded)) - set(judges(fresh)) == {
+        "recorded-pass", "recorded-score", "recorded-llm-rubric", "recorded-python",
+    }  # fmt: skip
+    assert set(judges(fresh)) - set(judges(recorded)) == {"llm-rubric", "python"}
 
 
 def test_results__recorded_variables_are_data(tmp_path: Path) -> None:
