@@ -119,7 +119,7 @@ def opened(
 LOOK = """article => [
   [...article.querySelectorAll("*")].map((e) => `${e.tagName}.${e.className}`),
   article.textContent.replace(/\\s+/g, ""),
-  [...article.querySelectorAll("pre, .relation, .about, caption")].map((e) => e.textContent),
+  [...article.querySelectorAll("pre, ins, del, .relation, .about, caption")].map((e) => e.textContent),
   [...article.attributes].map((a) => `${a.name}=${a.value}`).sort(),
 ]"""
 BUILT = f"""() => {{
