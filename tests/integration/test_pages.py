@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,12 +24,15 @@ if TYPE_CHECKING:
 
 DESK: ViewportSize = {"width": 1280, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
-LOOKS: list[dict[str, Any]] = [{"color_scheme": "light", "viewport": DESK}, {"color_scheme": "dark", "viewport": PHONE}]
+LOOKS: list[dict[str, Any]] = [
+    {"color_scheme": "light", "viewport": DESK},
+    {"color_scheme": "dark", "viewport": PHONE},
+]
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """`history.html` and `compare.html` over the same runs, one of them with hostile ids."""
+    """`history.html`, `compare.html`, and a scorecard with a trend, over the same runs."""
     folder = tmp_path_factory.mktemp("pages")
     runs = weeks(folder)
     hostile = {**answers(2), **dict.fromkeys(MARKUP, "bad")}
@@ -43,6 +47,14 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "history.html").write_bytes(page)
     paths = [runs / name / "out" for name in ("w1", "w3", "deep/w5", "deep/w6")]
     (folder / "compare.html").write_bytes(render_compare(compare_all([*paths, other])))
+    drawn = run_in(
+        folder / "drawn",
+        "2026-02-23",
+        cases=answers(3),
+        unique="10",
+        edit=lambda asked: replace(asked, history=runs),
+    )
+    (folder / "trend.html").write_bytes((drawn / "scorecard.html").read_bytes())
     return folder
 
 
@@ -63,7 +75,7 @@ def opened(browser: Browser, path: Path, **how: Any) -> Iterator[Page]:
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=["desk", "phone in the dark"])
-@pytest.mark.parametrize("name", ["history", "compare"])
+@pytest.mark.parametrize("name", ["history", "compare", "trend"])
 def test_page__everybody_can_read_it(
     browser: Browser, pages: Path, name: str, look: dict[str, Any]
 ) -> None:
