@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -129,3 +131,73 @@ def test_script__what_is_not_known_here_is_a_failure_and_no_score(
     source = f"def get_assert(output, context):\n    return {body}\n"
     with pytest.raises((LookupError, TypeError)):
         script(tmp_path, source)
+
+
+def target(tmp_path: Path, **settings: Any) -> ModuleType:
+    home = tmp_path / "home"
+    home.mkdir(exist_ok=True)
+    suite = tmp_path / "suite"
+    suite.mkdir(exist_ok=True)
+    usual = {
+        "home": "../home",
+        "provider": "p",
+        "label": "l",
+        "config": {"c": 1},
+        "prompt": "Q {{q | upper}}",
+    }
+    (suite / "promptfoo_target.json").write_text(
+        json.dumps({**usual, **settings}), encoding="utf-8"
+    )
+    path = suite / "promptfoo_target.py"
+    path.write_bytes((templates_dir() / "promptfoo" / "target.py").read_bytes())
+    return module_of(path)
+
+
+def call(**variables: Any) -> dict[str, Any]:
+    return {"id": "1", "input": variables, "metadata": {"prompt_suffix": "!"}, "tags": []}
+
+
+def test_target__renders_once(tmp_path: Path) -> None:
+    made = target(tmp_path)
+    assert made.echo(call(q="ü {{ q }}")) == {"output": "Q Ü {{ Q }}!"}
+    chat = target(tmp_path, prompt=[{"role": "user", "content": "{{o.a[0]}} {{n}} {{t}}"}])
+    (message,) = json.loads(
+        chat.echo({**call(o={"a": ['"']}, n=2.0, t=True), "metadata": {}})["output"]
+    )
+    assert message == {"role": "user", "content": '" 2 true'}
+
+
+def test_target__calls_a_provider(tmp_path: Path) -> None:
+    made = target(tmp_path, file="bot.py", function="ask")
+    (tmp_path / "home" / "bot.py").write_text(
+        "async def ask(prompt, options, context):\n"
+        "    if prompt.endswith('BAD!'): return {'error': 'down'}\n"
+        "    if prompt.endswith('NONE!'): return {}\n"
+        "    return {'output': [prompt, options['config']['c'], context['vars']['q']], 'cost': 0.5}\n",
+        encoding="utf-8",
+    )
+    assert made.script(call(q="x")) == {"output": '["Q X!",1,"x"]', "cost": 0.5}
+    for wrong in ("bad", "none"):  # an error of a provider is no answer
+        with pytest.raises(RuntimeError):
+            made.script(call(q=wrong))
+
+
+def test_target__runs_a_program(tmp_path: Path) -> None:
+    code = "import json,sys; print(sys.argv[1], json.loads(sys.argv[3])['vars']['q']); sys.exit('BAD' in sys.argv[1])"
+    made = target(tmp_path, command=f'{sys.executable} -c "{code}"')
+    assert made.execute(call(q="$(x)")) == {"output": "Q $(X)! $(x)"}
+    with pytest.raises(RuntimeError, match="exit code 1"):
+        made.execute(call(q="bad"))
+
+
+def test_replay__gives_what_was_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "replay.py"
+    path.write_bytes((templates_dir() / "promptfoo" / "replay.py").read_bytes())
+    rows = [{"id": "1", "output": "a\u2028b", "tokens": 3}, {"id": "2", "error": "500"}]
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    (tmp_path / "recorded.jsonl").write_text(text, encoding="utf-8")
+    made = module_of(path)
+    assert made.answer({"id": "1"}) == {"output": "a\u2028b", "tokens": 3}
+    for other in ("2", "3"):
+        with pytest.raises((RuntimeError, LookupError)):
+            made.answer({"id": other})
