@@ -15,6 +15,9 @@ LINES: Final = 4
 LONGEST: Final = 320
 """Characters of each; the whole of it stands with its gate."""
 
+NOTICES: Final = 4
+"""Notes that stand open."""
+
 
 @dataclass(frozen=True, slots=True)
 class Why:

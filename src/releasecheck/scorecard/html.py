@@ -11,7 +11,7 @@ from releasecheck.scorecard.comparisons import comparison_rows
 from releasecheck.scorecard.earlier import drift_rows, earlier_runs
 from releasecheck.scorecard.exceptions import notices
 from releasecheck.scorecard.explorer import case_context
-from releasecheck.scorecard.first import LINES, LONGEST, why
+from releasecheck.scorecard.first import LINES, LONGEST, NOTICES, why
 from releasecheck.scorecard.lacking import lacking
 from releasecheck.scorecard.models import model_facts
 from releasecheck.scorecard.numbers import NOTHING
@@ -65,6 +65,7 @@ def render_html(report: Report, cases: int = CASES_SHOWN) -> Iterator[bytes]:
             reasons=why(card),
             reason_lines=LINES,
             reason_length=LONGEST,
+            notice_lines=NOTICES,
             changed=any(f.new_failures or f.new_passes for f in card.flips.values()),
             steps=next_steps(card),
             open=is_open(card),
