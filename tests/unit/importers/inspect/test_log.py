@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from releasecheck.canonical import digest
 from releasecheck.importers.inspect_files import read_log_file
 from releasecheck.importers.inspect_log import import_log
 from tests.unit.importers.inspect.logs import REAL_EVAL, REAL_JSON, eval_log, json_log, log, sample
@@ -49,6 +50,11 @@ def test_import_log__takes_a_real_one_in_both_formats_alike(tmp_path: Path) -> N
     assert scores["2", 1, "includes"] == 1.0
     assert scores["2", 1, "manners-length"] == 16
     assert rows(from_zip, "outputs.jsonl")[0]["usage"] == {"total_tokens": 45}
+    # A score is of the very answer it was given to: a live target behind it gets none of them.
+    digests = {
+        (row["id"], row["trial"]): row["output_digest"] for row in rows(from_zip, "scores.jsonl")
+    }
+    assert digests == {key: digest(output) for key, output in outputs.items()}
 
 
 def values(**scores: Any) -> dict[str, Any]:
