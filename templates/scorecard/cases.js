@@ -120,7 +120,8 @@
   const follow = () => {
     const hash = location.hash.slice(1);
     if (/^case-\d+$/.test(hash)) return openCase(hash);
-    if (!hash.includes("=")) return undefined;
+    // Back to where nothing was asked; any other name is of a place on the page.
+    if (!hash.includes("=") && (hash !== "" || asked() === "")) return undefined;
     const parts = new URLSearchParams(hash);
     for (const [name, field] of Object.entries(fields)) {
       field.value = parts.get(name) || (name === "sort" ? "worst" : "");

@@ -10,7 +10,7 @@ from releasecheck.assets import templates_dir
 from releasecheck.scorecard.comparisons import comparison_rows
 from releasecheck.scorecard.earlier import drift_rows, earlier_runs
 from releasecheck.scorecard.exceptions import notices
-from releasecheck.scorecard.explorer import case_context
+from releasecheck.scorecard.explorer import HELD, case_context
 from releasecheck.scorecard.first import LINES, LONGEST, NOTICES, why
 from releasecheck.scorecard.lacking import lacking
 from releasecheck.scorecard.models import model_facts
@@ -43,7 +43,7 @@ SCRIPTS: Final = ("page.js", "case_article.js", "cases.js")
 _CHUNK: Final = 64
 
 
-def render_html(report: Report, cases: int = CASES_SHOWN) -> Iterator[bytes]:
+def render_html(report: Report, cases: int = CASES_SHOWN, held: int = HELD) -> Iterator[bytes]:
     """The page in pieces, so that nothing needs the whole of it in memory."""
     from markupsafe import Markup
 
@@ -56,7 +56,7 @@ def render_html(report: Report, cases: int = CASES_SHOWN) -> Iterator[bytes]:
         .stream(
             card=card,
             plan=plan,
-            **case_context(report, cases),
+            **case_context(report, cases, held),
             **picture_context(report),
             **trend_context(report),
             tone=tone(card),

@@ -61,6 +61,16 @@ def test_check_reports__agrees_when_cases_are_left_out_and_bytes_come_in_pieces(
     )
 
 
+def test_check_reports__agrees_when_the_data_has_not_all_cases() -> None:
+    sample = samples.refused()
+    page = b"".join(render_html(sample.report, cases=3, held=10))
+    assert b"74 more cases not in this page, none worse than those that are" in page
+    check_reports({"scorecard.html": page}, sample.report.scorecard)
+    with pytest.raises(Untrusted, match="cases 85"):
+        more = page.replace(b'data-cases="74"', b'data-cases="75"')
+        check_reports({"scorecard.html": more}, sample.report.scorecard)
+
+
 # What each damage stands for: a merge that forgot a failure, a verdict of another run, half a file.
 DAMAGES = [
     ("scorecard.json", rb'"verdict": "block"', b'"verdict": "pass"', "verdict"),
