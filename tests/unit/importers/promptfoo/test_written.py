@@ -122,14 +122,20 @@ def test_script__passes_as_in_promptfoo(
 
 
 @pytest.mark.parametrize(
-    "body",
-    ["context['providerResponse']", "context.get('logProbs')", "context.trace", "None", "{}"],
+    ("body", "error"),
+    [
+        ("context['providerResponse']", LookupError),
+        ("context.get('logProbs', True)", LookupError),
+        ("context.trace", LookupError),
+        ("None", TypeError),
+        ("{}", TypeError),
+    ],
 )
 def test_script__what_is_not_known_here_is_a_failure_and_no_score(
-    tmp_path: Path, body: str
+    tmp_path: Path, body: str, error: type[Exception]
 ) -> None:
     source = f"def get_assert(output, context):\n    return {body}\n"
-    with pytest.raises((LookupError, TypeError)):
+    with pytest.raises(error):
         script(tmp_path, source)
 
 
