@@ -48,7 +48,7 @@ class Metric:
         """The judge in the suite: the same for every log with this score, so that two logs can be compared."""
         found: dict[str, Json] = {"id": self.judge, "type": "precomputed", "path": SCORES}
         if self.yes_no:
-            found["pass_at"] = 1
+            found |= {"pass_at": 1, "scale": [0, 1]}
         if self.lower:
             found["better"] = "lower"
         return found

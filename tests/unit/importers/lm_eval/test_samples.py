@@ -54,7 +54,13 @@ def test_import_samples__replays_filtered_responses(tmp_path: Path) -> None:
     assert [one["output"] for one in rows(made, "outputs.jsonl")] == ["1", "[invalid]"]
     assert [one["value"] for one in rows(made, "scores.jsonl")] == [1.0, 0]
     assert suite["judges"] == [
-        {"id": "exact-match", "type": "precomputed", "path": "scores.jsonl", "pass_at": 1}
+        {
+            "id": "exact-match",
+            "type": "precomputed",
+            "path": "scores.jsonl",
+            "pass_at": 1,
+            "scale": [0, 1],
+        }
     ]
 
 
