@@ -10,6 +10,7 @@ from releasecheck.config.nodes import ListNode, MapNode, Node, Place
 from releasecheck.importers.imported import Imported, Mapped
 from releasecheck.importers.promptfoo import prompts, providers
 from releasecheck.importers.promptfoo.reading import Desk, entry, items_of
+from releasecheck.importers.promptfoo.rendering import raw_text
 from releasecheck.importers.promptfoo.results import import_results, is_results
 from releasecheck.importers.promptfoo.suite import (
     Settings,
@@ -21,7 +22,7 @@ from releasecheck.importers.promptfoo.suite import (
     suite_of,
     tests_mapped,
 )
-from releasecheck.importers.promptfoo.targets import Made, raw_text, target_of
+from releasecheck.importers.promptfoo.targets import Made, target_of
 from releasecheck.importers.promptfoo.tests import read_tests, rows_of
 from releasecheck.importers.sections import named_target
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from releasecheck.canonical import Json
-    from releasecheck.importers.promptfoo.asserts import Check, Limit
+    from releasecheck.importers.promptfoo.checks import Check, Limit
 
 JUDGES: Final = "promptfoo_judges"
 _LISTED: Final = ("contains", "icontains")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from releasecheck.canonical import Json
+    from releasecheck.config.rows import Rows
 
 FILE: Final = "file://"
 _AGREED: Final = ("YAML 1.1 boolean", "YAML 1.1 base-60 number")
@@ -89,10 +90,7 @@ class Desk:
                 row.fields.setdefault(column, "")
         return self._rows(rows)
 
-    def _rows(self, rows: object) -> ListNode:
-        from releasecheck.config.rows import Rows
-
-        assert isinstance(rows, Rows)  # noqa: S101 - one of the three readers above
+    def _rows(self, rows: Rows) -> ListNode:
         self.problems += rows.problems
         if not rows.rows and not rows.problems:
             self.problems.append(Problem(f"no tests: {rows.empty}", rows.path))

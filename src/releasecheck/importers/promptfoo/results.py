@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from releasecheck.canonical import Json
-    from releasecheck.importers.promptfoo.asserts import Checks
+    from releasecheck.importers.promptfoo.checks import Checks
     from releasecheck.importers.promptfoo.reading import Desk
     from releasecheck.importers.promptfoo.tests import Test
 

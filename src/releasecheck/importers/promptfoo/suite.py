@@ -13,7 +13,7 @@ from releasecheck.importers.imported import CONFIG, Imported, Mapped, config_byt
 from releasecheck.importers.promptfoo.asserts import checks_of
 from releasecheck.importers.promptfoo.judges import Panel, limit_gates, seated
 from releasecheck.importers.promptfoo.reading import entry, number_at, text_at
-from releasecheck.importers.promptfoo.targets import PREFIX, SUFFIX
+from releasecheck.importers.promptfoo.rendering import PREFIX, SUFFIX
 from releasecheck.importers.promptfoo.templates import Unset, Untranslatable, parse, render
 from releasecheck.stats import count
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from releasecheck.canonical import Json
     from releasecheck.config.nodes import Node
-    from releasecheck.importers.promptfoo.asserts import Checks
+    from releasecheck.importers.promptfoo.checks import Checks
     from releasecheck.importers.promptfoo.judges import Bench
     from releasecheck.importers.promptfoo.reading import Desk
     from releasecheck.importers.promptfoo.targets import Made
