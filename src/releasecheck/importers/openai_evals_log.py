@@ -43,7 +43,7 @@ class _Sample:
 class _Log:
     def __init__(self, path: Path) -> None:
         self.shown = path.as_posix()
-        self.spec: dict[str, Json] = {}
+        self.spec: dict[str, Json] | None = None
         self.samples: dict[str, _Sample] = {}
         self.ended = False
         self.problems: list[Problem] = []
@@ -72,7 +72,7 @@ class _Log:
                 self._event(row, number)
 
     def _spec(self, row: dict[str, Any], number: int) -> None:
-        if self.spec:
+        if self.spec is not None:
             self.bad("a second `spec`: this file holds several runs; split it", number)
         elif not isinstance(row["spec"], dict):
             self.bad("expected an object", number, "spec")
@@ -99,7 +99,7 @@ def import_log(path: Path, suite: str | None) -> Imported:
     """
     log = _Log(path)
     log.read(read_text(path))
-    if not log.spec and not log.problems:
+    if log.spec is None and not log.problems:
         log.bad("no first line with `spec`: this is no log of openai/evals", 1)
     if not log.ended and not log.problems:
         log.bad(
@@ -133,7 +133,8 @@ def _suite(log: _Log, path: Path, suite: str | None) -> Imported:
         made.scores += [Score(reply, ids[name], value) for name, value in values[id_].items()]
     if log.problems:
         raise ConfigError(log.problems)
-    name = log.spec.get("base_eval") or log.spec.get("eval_name") or path.stem
+    spec = log.spec or {}
+    name = spec.get("base_eval") or spec.get("eval_name") or path.stem
     metrics = [Metric(name, ids[name], yes_no=name in _YES_NO) for name in sorted(ids)]
     others = [
         f"{count} {type_} events say nothing here" for type_, count in sorted(log.others.items())

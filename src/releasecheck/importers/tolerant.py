@@ -21,6 +21,9 @@ _DEEPEST: Final = MAX_DEPTH - 20
 """Levels of a value that is kept: it is written inside of a row, and judged inside of a question."""
 
 
+_TOO_DEEP: Final = f"nested deeper than {MAX_DEPTH} levels: this is no log of an eval"
+
+
 @dataclass(frozen=True, slots=True)
 class Strange:
     """A number that JSON does not have: `NaN`, `Infinity`, one too large for a double or beyond 2^53 - 1."""
@@ -44,15 +47,30 @@ def parse_tolerant(text: str, path: str, line: int | None = None) -> Json:
         ConfigError: it is no JSON at all, or nested too deep.
     """
     try:
-        return _decoder.decode(text)
+        value = _decoder.decode(text)
     except json.JSONDecodeError as error:
         at = error.lineno if line is None else line + error.lineno - 1
         raise ConfigError([Problem(f"not JSON: {error.msg}", path, at, error.colno)]) from None
     except _Twice as error:
         raise ConfigError([Problem(str(error), path, line)]) from None
     except RecursionError:
-        message = "nested so deep that it is no log of an eval"
-        raise ConfigError([Problem(message, path, line)]) from None
+        raise ConfigError([Problem(_TOO_DEEP, path, line)]) from None
+    # Only a text with very many brackets can be too deep, so levels are rarely counted.
+    if text.count("[") + text.count("{") > MAX_DEPTH and _too_deep(value):
+        raise ConfigError([Problem(_TOO_DEEP, path, line)])
+    return value
+
+
+def _too_deep(value: Json) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        level = [
+            item
+            for outer in level
+            if isinstance(outer, list | dict)
+            for item in (outer if isinstance(outer, list) else outer.values())
+        ]
+    return bool(level)
 
 
 def _integer(text: str) -> int | Strange:

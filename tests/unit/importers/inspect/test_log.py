@@ -224,7 +224,7 @@ def test_import_log__survives_hostile_zip_files(make: Any, words: str, tmp_path:
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("[" * 100_000, "nested so deep"), ('{"version": 2, "status": "succ', "not JSON"), ("", "not JSON"),
+    [("[" * 100_000, "nested deeper than 200 levels"), ("[" * 900 + "]" * 900, "nested deeper than 200"), ('{"version": 2, "status": "succ', "not JSON"), ("", "not JSON"),
      ('{"version": 2, "version": 2}', "given twice"), ("[]", "expected a log of Inspect"),
      ('{"version": ' + "9" * 5000 + "}", "found version")],
 )  # fmt: skip

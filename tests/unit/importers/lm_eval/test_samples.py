@@ -153,7 +153,7 @@ def test_import_samples__refuses_rows_by_line(bad: Any, words: str, tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("", "no samples"), ("\ufeff\n\n", "no samples"), ("[" * 100_000, "nested so deep"),
+    [("", "no samples"), ("\ufeff\n\n", "no samples"), ("[" * 100_000, "nested deeper than 200"),
      ('{"doc_id": 1' + "0" * 5000 + "}", "found a number"), ('{"doc_id": 1', "s.jsonl:1:13: not JSON"),
      ('{"doc_id": 1, "filtered_resps": ["a"], "doc": "q", "metrics": []}', "no row has a metric")],
 )  # fmt: skip

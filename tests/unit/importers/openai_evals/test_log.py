@@ -96,7 +96,7 @@ def test_import_log__refuses_what_contradicts_itself(
 @pytest.mark.parametrize(
     ("text", "words"),
     [(json.dumps(SPEC) + "\n" + json.dumps(asked()), "no `final_report`"), ("", "no first line with `spec`"),
-     (json.dumps(SPEC) + '\n{"type": "ma', "run.jsonl:2"), (json.dumps(SPEC) + "\n" + "[" * 100_000, "nested so deep"),
+     (json.dumps(SPEC) + '\n{"type": "ma', "run.jsonl:2"), (json.dumps(SPEC) + "\n" + "[" * 100_000, "nested deeper than 200"),
      ('{"spec": {}, "spec": {}}', "given twice"), ('{"spec": 3}', "spec: expected an object")],
 )  # fmt: skip
 def test_import_log__refuses_what_is_no_finished_log(text: str, words: str, tmp_path: Path) -> None:
