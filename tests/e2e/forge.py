@@ -140,7 +140,8 @@ def rebadge(out: Path) -> None:
     if not (out / "badge.svg").exists() or not (out / "scorecard.json").exists():
         return
     with suppress(Untrusted):  # of a manifest and a scorecard that disagree no badge can be made
-        for name, data in badge_files(*read_decision(Bundle(out))).items():
+        backing = digest_bytes((out / "manifest.json").read_bytes())
+        for name, data in badge_files(*read_decision(Bundle(out)), backing).items():
             (out / name).write_bytes(data)
 
 

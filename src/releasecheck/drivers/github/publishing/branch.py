@@ -69,7 +69,9 @@ class Branch:
         listed = self.client.get(self._path(f"git/trees/{tree}"), {"recursive": "1"})
         entries = listed.get("tree") if isinstance(listed, dict) else None
         if not isinstance(listed, dict) or not isinstance(entries, list) or listed.get("truncated"):
-            message = f"branch {self.name}: its files cannot be listed; let it hold nothing but badges"
+            message = (
+                f"branch {self.name}: its files cannot be listed; let it hold nothing but badges"
+            )
             raise BadAnswer(message, status=200)
         found = (entry.get("path") for entry in entries if isinstance(entry, dict))
         return tuple(path for path in found if isinstance(path, str))
