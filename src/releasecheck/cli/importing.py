@@ -265,7 +265,7 @@ def take(imported: Imported, out: Path, *, as_json: bool) -> int:
     """Write what was converted, see that it validates, and say what became what."""
     from releasecheck.cli.output import document, note, notes, say
     from releasecheck.drivers.local.world import local_world
-    from releasecheck.errors import UsageError
+    from releasecheck.errors import ConfigError, UsageError
     from releasecheck.importers.imported import CONFIG
     from releasecheck.pipeline.files import write_whole
     from releasecheck.pipeline.validate import validate
@@ -278,7 +278,11 @@ def take(imported: Imported, out: Path, *, as_json: bool) -> int:
     # The config comes last: a folder with one is a suite that is whole.
     for name in sorted(imported.files, key=lambda name: name == CONFIG):
         write_whole(out / name, [imported.files[name]])
-    found = validate(out / CONFIG, None, local_world(quiet=True), check_env=False)
+    try:
+        found = validate(out / CONFIG, None, local_world(quiet=True), check_env=False)
+    except ConfigError:
+        note(f"note: written to {out} all the same; mend there what is named below, then validate it")
+        raise
     if as_json:
         document(_document(imported, found, out))
         return 0
@@ -289,8 +293,8 @@ def take(imported: Imported, out: Path, *, as_json: bool) -> int:
     for text in imported.notes:
         note(f"note: {text}")
     say(f"wrote {out / CONFIG}: {count(found.cases, 'case')}, {count(len(found.judges), 'judge')}")
-    if found.variables:
-        say(f"set first: {', '.join(found.variables)}")
+    if found.unset:
+        say(f"set first: {', '.join(found.unset)}")
     say(f"next: releasecheck run {out / CONFIG} --out {out / 'out'}")
     return 0
 

@@ -68,4 +68,6 @@ def _show(found: Found) -> None:
         say(f"anchor    {found.anchor}")
     if found.variables:
         say(f"variables {', '.join(found.variables)}")
+    if found.unset:
+        say(f"unset     {', '.join(found.unset)}: set before a run, which checks it first", "warn")
     say("ok: nothing was called")

@@ -58,6 +58,8 @@ class Found:
     """Groups that cases name in their metadata."""
     variables: tuple[str, ...]
     """Environment variables that the target and judges name."""
+    unset: tuple[str, ...]
+    """Those of them that have no default and are not set here."""
     policy: str
     """The config that the rules come from."""
     changes: PolicyChanges | None
@@ -98,10 +100,9 @@ def validate(
         roots = Roots(loaded.root, loaded.policy_root)
         check_specs(suite.target, [judge.spec for judge in judges], roots, world.environment)
     specs = _specs(loaded)
-    if check_env:
-        unset, empty = missing_names(specs, world.environment)
-        if unset or empty:
-            raise EnvironmentMissing(unset, empty)
+    unset, empty = missing_names(specs, world.environment)
+    if check_env and (unset or empty):
+        raise EnvironmentMissing(unset, empty)
     folder = loaded.policy_root / suite.baseline.path
     baseline = read_baseline(folder, "promoted") if has_baseline(folder) else None
     now = world.clock.now()
@@ -129,6 +130,7 @@ def validate(
         else f"{anchor.manifest.run_id} in {loaded.policy_root / suite.baseline.anchor}",
         clusters=len(clusters),
         variables=tuple(dict.fromkeys(found.name for found in references_in(specs))),
+        unset=(*unset, *empty),
         policy=loaded.policy_path.as_posix(),
         changes=policy_changes(loaded, cases, policy),
         notes=(
