@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 import numpy as np
 
 from releasecheck.model.judge import YesNoJudge, pass_mark
-from releasecheck.scorecard.numbers import share, shown
+from releasecheck.scorecard.numbers import shown
 from releasecheck.scorecard.scale import Scale, Tick, scale_of
 from releasecheck.stats import Column, column, count
 
@@ -108,11 +108,14 @@ def paired(data: Measured, judge: Judge) -> Paired | None:
 
 
 def _means(col: Column, rows: Indices) -> Floats:
-    """Each case's mean over its measured trials; scaled down first, as the sum of floats may be none."""
-    scored = col.scored[rows]
-    values = np.where(scored, col.value[rows], 0.0)
-    means: Floats = (values / scored.sum(axis=1)[:, None]).sum(axis=1)
-    return means
+    """Each case's mean over its measured trials, the same on every machine."""
+    values, scored = col.value[rows], col.scored[rows]
+    if values.shape[1] == 1:
+        means: Floats = values[:, 0]
+        return means
+    found = (value[there].tolist() for value, there in zip(values, scored, strict=True))
+    # Divided first, as the sum of floats may be none.
+    return np.array([math.fsum(one / len(case) for one in case) for case in found])
 
 
 def _left(
@@ -230,8 +233,3 @@ def _size(number: int, most: int, *, binned: bool) -> float:
         return _SMALLEST + 1
     share_of_most = (number - 1) / (most - 1)
     return round(smallest + (largest - smallest) * math.sqrt(share_of_most), 1)
-
-
-def part(number: int, whole: int) -> str:
-    """`9 (11 %)`, for a field of the picture."""
-    return f"{number:,} ({share(number, whole)})"

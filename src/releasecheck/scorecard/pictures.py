@@ -11,7 +11,7 @@ from releasecheck.scorecard.histogram import Spread, spread
 from releasecheck.scorecard.latency import latency
 from releasecheck.scorecard.measured import measured
 from releasecheck.scorecard.numbers import shown
-from releasecheck.scorecard.paired import Paired, paired, part
+from releasecheck.scorecard.paired import Paired, paired
 from releasecheck.scorecard.splits import split_context
 
 if TYPE_CHECKING:
@@ -46,7 +46,6 @@ def picture_context(report: Report) -> dict[str, Any]:
         "paired_with": report.scorecard.baseline if data.before is not None else None,
         "latency": latency(data),
         "costs": cost_table(data),
-        "part": part,
     }
 
 

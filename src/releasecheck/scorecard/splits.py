@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from releasecheck.model.gate import BUILTIN_METRICS
-from releasecheck.scorecard.numbers import NOTHING
 from releasecheck.scorecard.tables import MetricRow, metric_rows
 
 if TYPE_CHECKING:
@@ -96,8 +95,3 @@ def _worst(
         return ""
     pick = max if highest else min
     return pick(known, key=lambda name: known[name])
-
-
-def unmeasured(row: MetricRow) -> bool:
-    """Whether a cell has no value."""
-    return row.value == NOTHING

@@ -143,6 +143,27 @@ def test_plot__points_by_hand_with_flips_on_top() -> None:
     assert "2 cases: 0.25 in the baseline, 0.75 now" in {mark.words for mark in plot.marks}
 
 
+def test_plot__a_case_of_several_trials_is_one_point_at_their_mean() -> None:
+    of = samples.case(0)
+    now, before = (
+        [
+            samples.row(
+                of, "x", {"top5": samples.scored(value)}, {"top5": value >= 0.5}, trial=trial
+            )
+            for trial, value in enumerate(values)
+        ]
+        for values in ((0.5, 1.0, 0.75), (0.0, 0.0, 0.75))
+    )
+    sample = samples.sample(
+        now, samples.plan([GRADED], cases=1, trials=3), [view.row for view in before],
+        baseline=samples.baseline_used(cases={"same": 1}),
+    )  # fmt: skip
+    pairs = pictures(sample)["judges"][0].pairs
+    (mark,) = pairs.plot.marks
+    assert (mark.x, mark.y, pairs.compared) == (75.0, 75.0, 1)
+    assert len(pictures(sample)["judges"][0].spread.bars) == 3  # every score, not every case
+
+
 def test_plot__many_points_are_counted_on_a_grid() -> None:
     number = MOST_POINTS + 100
     now = side([i / number for i in range(number)], "top5", 0.5)
