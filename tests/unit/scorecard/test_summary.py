@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -151,7 +152,7 @@ def test_render_summary__is_one_screen_until_something_is_opened(name: str) -> N
     """Issue 6: cut by importance, with counts of what was left out."""
     many = [f"reason {i}" for i in range(50)]
     gates = [samples.gate(id=f"g{n}", outcome="block", value=0.0) for n in range(60)]
-    made = {
+    made: dict[str, Callable[[], samples.Sample]] = {
         "blocked": samples.blocked,
         "refused": samples.refused,
         "waived": samples.overridden,
