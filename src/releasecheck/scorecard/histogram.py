@@ -111,12 +111,13 @@ def _shares(number: int, whole: int) -> str:
 def _yes_no(judge: Judge, said: list[str], now: tuple[int, int], before: tuple[int, int]) -> Spread:
     """Two bars, one above the other, each all that was measured on its side."""
     bars: list[Block] = []
-    words, labels = [], []
-    for place, (name, (good, bad)) in enumerate((("This run", now), ("Baseline", before))):
+    words: list[str] = []
+    labels: list[tuple[str, float, str]] = []
+    for name, (good, bad) in (("This run", now), ("Baseline", before)):
         if not good + bad:
             continue
         width = round(WIDE * good / (good + bad), 1)
-        y = 44.0 * place
+        y = 44.0 * len(labels)
         number = f"{good:,} pass, {bad:,} fail"
         words.append(f"{name}: {number}")
         labels.append((name, y + 10, number))
