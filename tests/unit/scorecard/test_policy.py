@@ -59,7 +59,7 @@ def test_render_summary__many_edits_are_counted_and_never_push_the_verdict_out()
     many = PolicyChanges(settings=tuple(setting(f"gate g{n}: min") for n in range(100)))
     of = edited(many)
     text = render_summary(of.report)
-    assert "and 60 more in `scorecard.html`" in text
+    assert "and 90 more in `scorecard.html`" in text
     short = render_summary(of.report, 2200)
     assert len(short.encode()) <= 2200
     assert "Verdict" in short
