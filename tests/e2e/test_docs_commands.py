@@ -67,15 +67,14 @@ def test_console_blocks__work_as_shown(
 
 
 def files_of_bundles(folder: Path) -> Iterator[str]:
-    """Every file of every bundle below a folder, by its path in the bundle."""
-    for plan in folder.rglob("plan/plan.json"):
-        bundle = plan.parent.parent
-        if (bundle / "scorecard.json").exists():
-            yield from (
-                path.relative_to(bundle).as_posix()
-                for path in bundle.rglob("*")
-                if path.is_file() and not path.name.startswith(".")
-            )
+    """Every file of every bundle below a folder, by its path in the bundle that is nearest to it."""
+    plans = folder.rglob("plan/plan.json")
+    bundles = {plan.parents[1] for plan in plans if (plan.parents[1] / "scorecard.json").exists()}
+    for bundle in bundles:
+        for path in bundle.rglob("*"):
+            if path.is_file() and not path.name.startswith("."):
+                nearest = next(parent for parent in path.parents if parent in bundles)
+                yield path.relative_to(nearest).as_posix()
 
 
 def test_every_command__is_run_on_some_page() -> None:
