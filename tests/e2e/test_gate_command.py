@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -105,7 +106,8 @@ def test_validate__says_which_exceptions_do_nothing(tmp_path: Path, program: Pro
     suite = coin_suite(tmp_path, quarantine=[gone], waivers=[over])
     done = program("validate", suite.path, cwd=tmp_path)
     assert done.code == 0, done
-    assert "releasecheck.yaml: the waiver for gate no-worse (by A) ended on 2020-12-31" in done.err
+    said = "waivers[0]: the waiver for gate no-worse (by A) ended on 2020-12-31"
+    assert re.search(rf"releasecheck\.yaml:\d+:\d+: {re.escape(said)}", done.err), done.err
     assert (
         "the quarantine of case 'no-such-case' (owner O) does nothing: there is no such" in done.err
     )

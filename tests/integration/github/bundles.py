@@ -85,7 +85,7 @@ class Bakery:
         folder = self.root / f"suite-{name}"
         shutil.copytree(self.suite, folder)
         for stem, (old, new) in edits.items():
-            (path,) = folder.glob(f"{stem}.*")
+            (path,) = (found for found in folder.glob(f"{stem}.*") if found.suffix != ".json")
             text = path.read_text("utf-8")
             assert old in text, (stem, old)
             path.write_text(text.replace(old, new), "utf-8")
