@@ -29,16 +29,17 @@ def preload() -> None:
             importlib.import_module(module.name)
     for library in ("numpy.random", "numpy.ma"):  # imported where they are first used
         importlib.import_module(library)
-    importlib.import_module("rich.cells").cell_len("é")  # reads a table of widths when it is first asked
+    importlib.import_module("rich.cells").cell_len(
+        "é"
+    )  # reads a table of widths when it is first asked
     build_models()
+    from releasecheck.assets import templates_dir
     from releasecheck.scorecard.templating import html_environment, markdown_environment
 
-    for environment, templates in (
-        (html_environment(), ("scorecard.html.j2", "badge.svg.j2")),
-        (markdown_environment(), ("summary.md.j2", "comment.md.j2")),
-    ):
-        for template in templates:
-            environment.get_template(template)
+    # Those that others include, too: a process compiles what it is the first to need.
+    for path in sorted(templates_dir().rglob("*.j2")):
+        environment = markdown_environment() if path.name.endswith(".md.j2") else html_environment()
+        environment.get_template(path.relative_to(templates_dir()).as_posix())
     gc.freeze()  # what is here stays, so no child need walk (and so copy) it
 
 
