@@ -1,4 +1,4 @@
-"""The pictures of the README, made from a real run: `python -m tests.pictures` (needs Chromium).
+"""Comment and summary in the README, made from a real run of the workflow: `python -m tests.pictures` (needs Chromium).
 
 A pull request makes the starter's help desk forget a word and lowers the gate that would notice. act runs
 the real workflow, and what GitHub would show is drawn by Chromium.
@@ -83,7 +83,6 @@ def main() -> None:
         )
         with zipfile.ZipFile(io.BytesIO(archive.read_bytes())) as bundle:
             summary = bundle.read("summary.md").decode()
-            (folder / "scorecard.html").write_bytes(bundle.read("scorecard.html"))
         sys.stdout.write(done.job("finish")[-1500:] + "\n")
         renderer = MarkdownIt("commonmark", {"html": True}).enable("table").enable("strikethrough")
         for what, text, height in (("summary", summary, 1120), ("comment", comment.body, 1120)):
@@ -93,7 +92,6 @@ def main() -> None:
                 encoding="utf-8",
             )
             _shot(page, PICTURES / f"{what}.png", 930, height)
-        _shot(folder / "scorecard.html", PICTURES / "scorecard.png", 1100, 1000)
 
 
 if __name__ == "__main__":
