@@ -114,6 +114,8 @@ def _run(title: str, used: BaselineUsed) -> EarlierRun:
 
 def _axis(axis: Axis) -> AxisRow:
     word, tone = _ANSWERS[axis.answer]
+    if (axis.axis, axis.answer) == ("target", "held"):
+        word = "the same settings"  # The program behind them may be another one: that is what is checked.
     return AxisRow(_ASKED[axis.axis], word, tone, SIGNS[tone], axis.note)
 
 

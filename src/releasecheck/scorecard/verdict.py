@@ -216,7 +216,7 @@ def _after_block(scorecard: Scorecard) -> Iterator[str]:
     elif not unshown or any(
         gate.outcome == "block" and gate.id not in unshown for gate in scorecard.gates
     ):
-        yield "Look at the worst cases below and repair the candidate."
+        yield "Look at the worst cases in the scorecard, and repair the candidate."
     yield "Running again does not help: what was measured is kept and never drawn again."
 
 
@@ -272,7 +272,7 @@ def _after_missing(scorecard: Scorecard, resume: str, retry: str) -> Iterator[st
             "(`releasecheck judge calibrate` shows how it scores), or the sentinels, if they are wrong."
         )
     if scorecard.counts.failed:
-        yield "If a case fails every time, its error stands with the case below."
+        yield "In the scorecard each case that failed stands with its error."
 
 
 def _nothing_to_be_had(scorecard: Scorecard) -> bool:
