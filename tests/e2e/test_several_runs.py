@@ -130,3 +130,11 @@ def test_plan__keeps_earlier_runs_for_the_page(place: Path, program: Program) ->
         "plan", "releasecheck.yaml", "--out", place / "s", "--history", "gone", cwd=suite
     )
     assert gone.code == 3, gone
+
+
+def test_compare__a_folder_that_is_not_there_is_said_to_be_that(
+    place: Path, program: Program
+) -> None:
+    done = program("compare", "runs/w1/out", "nowhere", cwd=place)
+    assert (done.code, done.out) == (3, ""), done
+    assert "nowhere: there is no such folder" in done.err

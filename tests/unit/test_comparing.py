@@ -50,6 +50,13 @@ def test_compare__the_same_cases_and_judge_have_a_difference(runs: Path) -> None
     assert json.loads(json.dumps(document))["flips"]["exact"]["new_passes"] == []
 
 
+def test_compare__a_percentile_of_some_cases_says_how_many(runs: Path) -> None:
+    """A run in which a call failed has latencies, so that it is not for want of any that there is no difference."""
+    found = compare(runs / "w2" / "out", runs / "w4" / "out")
+    p50 = next(one for one in found.metrics if one.some.stat == "p50")
+    assert (p50.delta, p50.why) == (None, "3 of 4 measured in the candidate")
+
+
 @pytest.mark.parametrize(
     ("base", "candidate", "why"),
     [

@@ -107,6 +107,9 @@ def read_baseline(folder: Path, why: str) -> BaselineFiles:
         UsageError: a file is missing or unreadable.
         Untrusted: digests do not hold, or its metrics do not follow from its results.
     """
+    if not folder.exists() and not folder.is_symlink():
+        message = f"{folder}: there is no such folder; name a bundle or a baseline"
+        raise UsageError(message)
     missing = [name for name in FILES if not (folder / name).is_file()]
     if missing:
         message = (

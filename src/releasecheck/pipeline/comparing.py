@@ -146,7 +146,7 @@ def _differences(
             why = f"{count(moved, 'case')} moved between splits"
         found = shared.get(key)
         if why or found is None or found.delta is None:
-            yield MetricDifference(*sides, why=why or "nothing in common was measured")
+            yield MetricDifference(*sides, why=why or _partly(sides))
             continue
         around = None
         if found.delta_ci_low is not None and found.delta_ci_high is not None:
@@ -175,6 +175,14 @@ def _why_not(key: Key, sides: tuple[Metric | None, Metric | None], changed: Sequ
         if metric.n_scored < metric.n_expected and key[0] not in BUILTIN_METRICS:
             return f"{metric.n_scored:,} of {metric.n_expected:,} scored in the {name}"
     return ""
+
+
+def _partly(sides: tuple[Metric | None, Metric | None]) -> str:
+    """Why two values have no difference: the first side that did not measure every case."""
+    for name, metric in zip(("base", "candidate"), sides, strict=True):
+        if metric is not None and metric.n_scored < metric.n_expected:
+            return f"{metric.n_scored:,} of {metric.n_expected:,} measured in the {name}"
+    return "nothing in common was measured"
 
 
 def _moved(one: Baseline, other: Baseline, matched: Indices, rows: Indices) -> int:
