@@ -295,7 +295,7 @@ def test_self_test__of_runs_swaps_their_cases(tmp_path: Path) -> None:
     assert drops == {-2.0, -1.0, 0.0, 1.0, 2.0}
     for runs, words in (
         ((outs[0], outs[0]), "is named twice"),
-        ((outs[0], tmp_path / "nothing"), "no whole run"),
+        ((outs[0], tmp_path / "nothing"), "no such folder"),
     ):
         with pytest.raises(UsageError, match=words):
             self_test(TestRequest(config, runs=runs), fake_world(tmp_path))
