@@ -7,8 +7,6 @@ import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from playwright.sync_api import sync_playwright
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -34,6 +32,8 @@ def chromium_program() -> str | None:
 @contextmanager
 def chromium(program: str) -> Iterator[Browser]:
     """A browser without a window."""
+    from playwright.sync_api import sync_playwright  # takes a second, and few tests look at pages
+
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=list(_FLAGS))
         yield browser

@@ -61,7 +61,9 @@ def test_schemas__every_field_has_a_meaning(kind: str) -> None:
     for name, part in parts.items():
         for field, one in part.get("properties", {}).items():
             assert one.get("description"), f"{name}.{field}"
-            assert field == "type" or f"| `{field}`" in page("schemas.md") + page("configuration.md"), field
+            assert field == "type" or f"| `{field}`" in page("schemas.md") + page(
+                "configuration.md"
+            ), field
 
 
 @pytest.mark.parametrize(

@@ -281,7 +281,9 @@ def take(imported: Imported, out: Path, *, as_json: bool) -> int:
     try:
         found = validate(out / CONFIG, None, local_world(quiet=True), check_env=False)
     except ConfigError:
-        note(f"note: written to {out} all the same; mend there what is named below, then validate it")
+        note(
+            f"note: written to {out} all the same; mend there what is named below, then validate it"
+        )
         raise
     if as_json:
         document(_document(imported, found, out))

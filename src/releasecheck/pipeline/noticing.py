@@ -72,7 +72,10 @@ def _unlimited(plan: Plan, merged: Merged) -> Iterator[str]:
     answered = merged.table.target != NO_OUTPUT
     if limit is None or not answered.any():
         return
-    if np.isnan(merged.table.cost_usd[answered]).all() and np.isnan(merged.judge_usage[..., 0]).all():
+    if (
+        np.isnan(merged.table.cost_usd[answered]).all()
+        and np.isnan(merged.judge_usage[..., 0]).all()
+    ):
         yield (
             f"the budget of {plain(limit)} USD could stop nothing: neither target nor judges said what they cost "
             "(`usage: {cost_usd: ...}` of the target says where it stands in an answer)"
