@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from releasecheck.canonical import parse_own
 from releasecheck.cli.output import document, say, table
+from releasecheck.model.results import ResultRow
 from releasecheck.scorecard.comparisons import comparison_rows
 from releasecheck.scorecard.earlier import drift_rows
 from releasecheck.scorecard.exceptions import notices, quarantine_words
@@ -13,6 +15,7 @@ from releasecheck.scorecard.lines import compared_with
 from releasecheck.scorecard.models import model_facts
 from releasecheck.scorecard.numbers import NOTHING
 from releasecheck.scorecard.tables import gate_rows
+from releasecheck.scorecard.texts import shorten
 from releasecheck.scorecard.verdict import aside_words, headline, next_steps, reasons, tone
 from releasecheck.stats import count
 
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
 SHOWN_FLIPS = 10
 SHOWN_LINES = 5
+_LONGEST = 200
 
 
 def show_scorecard(card: Scorecard, out: Path, *, as_json: bool) -> None:
@@ -48,6 +52,8 @@ def show_scorecard(card: Scorecard, out: Path, *, as_json: bool) -> None:
     )
     for line in held_back:
         say(f"  {line}", "warn")
+    if counts.failed and (first_failed := _first_failed(out)):
+        say(f"  the first: {first_failed}")
     _gates(card)
     for judge, flips in sorted(card.flips.items()):
         _list_flips(f"newly failing ({judge})", flips.new_failures, "bad")
@@ -69,6 +75,23 @@ def show_scorecard(card: Scorecard, out: Path, *, as_json: bool) -> None:
     for step in next_steps(card, str(out)):
         say(f"next: {step}", "strong")
     say(f"scorecard: {out / 'scorecard.html'}")
+
+
+def _first_failed(out: Path) -> str:
+    """Case and message of the first answer or score that failed; empty where the bundle does not say."""
+    results = out / "results.jsonl"
+    if not results.is_file():
+        return ""
+    with results.open("rb") as lines:
+        for row in map(ResultRow.from_json, map(parse_own, lines)):
+            if row.failure is not None:
+                message = row.failure.message or "its message was removed"
+                return f"{row.case}: the target failed ({row.failure.code}): {shorten(message, _LONGEST)}"
+            for judge, score in row.scores.items():
+                if score.state == "failed":
+                    why = score.reason or "no reason was given"
+                    return f"{row.case}: {judge} has no score: {shorten(why, _LONGEST)}"
+    return ""
 
 
 def _gates(card: Scorecard) -> None:

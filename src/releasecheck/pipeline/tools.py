@@ -64,7 +64,8 @@ async def open_tools(
     redactor = world.redactor(plan)
     for name in redactor.too_short:
         world.progress.note(
-            f"the value of {name} is too short to be removed from outputs and messages"
+            f"{name}: its value is too short to be blanked out of outputs and messages, where it would hit other "
+            "words too; that matters only if it is a secret"
         )
     roots = find_roots(folder, world)
     # Whoever does not call the target says nothing about what its code is.

@@ -64,7 +64,7 @@ class EarlierRun:
     commit: str | None
     why: str
     counts: str
-    """`82 cases the same, 1 changed`."""
+    """`82 cases unchanged, 1 changed`."""
     axes: tuple[AxisRow, ...]
     lists: tuple[CaseList, ...]
     rejudged: tuple[str, ...]
@@ -120,7 +120,7 @@ def _axis(axis: Axis) -> AxisRow:
 
 
 def case_counts(cases: CaseChanges) -> str:
-    """`82 cases the same, 1 changed, 2 added`."""
+    """`82 cases unchanged, 1 changed, 2 added`."""
     parts = (
         (len(cases.changed), "changed"),
         (len(cases.added), "added"),
@@ -128,7 +128,7 @@ def case_counts(cases: CaseChanges) -> str:
         (len(cases.renamed), "renamed"),
     )
     more = "".join(f", {number:,} {how}" for number, how in parts if number)
-    return f"{count(cases.same, 'case')} the same{more}"
+    return f"{count(cases.same, 'case')} unchanged{more}"
 
 
 def _lists(cases: CaseChanges) -> Iterator[CaseList]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from releasecheck.scorecard.cases import ATTENTION
+from releasecheck.scorecard.texts import shorten
 from releasecheck.scorecard.verdict import reasons
 
 if TYPE_CHECKING:
     from releasecheck.model.scorecard import Scorecard
+    from releasecheck.scorecard.cases import Selection
 
 LINES: Final = 4
 """Reasons that stand open on the first screen; the others are one click away."""
@@ -39,3 +42,26 @@ def _why(card: Scorecard, line: str) -> Why:
             if gate.id and line.startswith(start):
                 return Why(gate.id, line.removeprefix(start))
     return Why("", line)
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """The case to look at first."""
+
+    id: str
+    anchor: str
+    label: str
+    """`newly failing`."""
+    said: str
+    """What the target or a judge said; empty where nobody did."""
+
+
+def to_look_at(card: Scorecard, selection: Selection) -> Looked | None:
+    """The worst case of a run that does not pass; None where none needs a look."""
+    view = selection.shown[0] if selection.shown else None
+    if view is None or view.kind not in ATTENTION or card.verdict == "pass":
+        return None
+    trial = view.worst
+    reasons_given = (cell.reason.text for cell in trial.cells if cell.tone in ("bad", "warn"))
+    said = trial.note or next(filter(None, reasons_given), "")
+    return Looked(view.id, view.anchor, view.label, shorten(said, LONGEST))

@@ -11,7 +11,7 @@ from releasecheck.scorecard.comparisons import comparison_rows
 from releasecheck.scorecard.earlier import drift_rows, earlier_runs
 from releasecheck.scorecard.exceptions import notices
 from releasecheck.scorecard.explorer import HELD, case_context
-from releasecheck.scorecard.first import LINES, LONGEST, NOTICES, why
+from releasecheck.scorecard.first import LINES, LONGEST, NOTICES, to_look_at, why
 from releasecheck.scorecard.lacking import lacking
 from releasecheck.scorecard.models import model_facts
 from releasecheck.scorecard.numbers import NOTHING
@@ -50,13 +50,15 @@ def render_html(report: Report, cases: int = CASES_SHOWN, held: int = HELD) -> I
     # Style and script come from our own files and are the only ones the page's policy lets run.
     style, script = _joined(STYLES), _joined(SCRIPTS)
     card, plan = report.scorecard, report.plan
+    explored = case_context(report, cases, held)
     stream = (
         html_environment()
         .get_template("scorecard.html.j2")
         .stream(
             card=card,
             plan=plan,
-            **case_context(report, cases, held),
+            **explored,
+            look=to_look_at(card, explored["selection"]),
             **picture_context(report),
             **trend_context(report),
             tone=tone(card),

@@ -87,7 +87,7 @@ def quarantine_rows(card: Scorecard, longest: int) -> tuple[QuarantineRow, ...]:
 
 
 def compared_with(card: Scorecard) -> Iterator[str]:
-    """`compared with the baseline rc-1 at 3f2a9c1 (why): 80 cases the same, 2 added; differs: ...`, one for each."""
+    """`compared with the baseline rc-1 at 3f2a9c1 (why): 80 cases unchanged, 2 added; differs: ...`, one for each."""
     for run in earlier_runs(card):
         at = f" at {run.commit}" if run.commit else ""
         text = f"compared with the {run.title.lower()} {run.run_id}{at} ({shorten(run.why, 200)}): {run.counts}"

@@ -186,7 +186,7 @@ def test_earlier_runs__axis_by_axis_with_their_cases() -> None:
         "exact is another judge now, and scored 84 stored answers of it anew",
     )
     assert (baseline.lists[0].title, baseline.lists[0].ids) == ("1 case removed", ("q100",))
-    assert (anchor.title, anchor.counts, anchor.differs) == ("Anchor", "84 cases the same", "")
+    assert (anchor.title, anchor.counts, anchor.differs) == ("Anchor", "84 cases unchanged", "")
 
 
 def test_earlier_lines__bounded_and_counted() -> None:
@@ -198,7 +198,7 @@ def test_earlier_lines__bounded_and_counted() -> None:
     assert list(earlier_lines(card_of(baseline=used), 0)) == []
     (line,) = compared_with(card_of(baseline=used))
     assert line.startswith("compared with the baseline rc-b0b0b0b0b0b0-3 at 77ab12cd")
-    assert line.endswith(": 1 case the same, 30 removed, 1 renamed")
+    assert line.endswith(": 1 case unchanged, 30 removed, 1 renamed")
 
 
 def test_drift_rows__set_the_run_beside_baseline_and_anchor() -> None:

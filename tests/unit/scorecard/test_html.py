@@ -246,3 +246,15 @@ def test_render_html__streams_rows_and_holds_only_what_it_shows() -> None:
     size = sum(len(piece) for piece in render_html(report, 20))
     assert most <= 3
     assert size < 10_000_000
+
+
+def html_of(sample: samples.Sample) -> str:
+    return b"".join(render_html(sample.report)).decode()
+
+
+def test_render_html__the_case_to_look_at_first_is_named_and_linked() -> None:
+    """A reader who must act is one click from the worst case, and reads its error before that."""
+    blocked = html_of(samples.blocked())
+    assert '<li>First: <a href="#case-' in blocked
+    assert "newly failing" in blocked.partition("First: ")[2][:200]
+    assert "First: " not in html_of(samples.passing())
