@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from releasecheck.cli.options import FOLDER
+from releasecheck.cli.options import FOLDER, json_option
 
 if TYPE_CHECKING:
     from releasecheck.cli.starters import File
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 @click.option(
     "--github", is_flag=True, help="Write workflows for GitHub too; a suite that is there is kept."
 )
-def command(*, folder: Path, github: bool) -> int:
+@json_option
+def command(*, folder: Path, github: bool, as_json: bool) -> int:
     """Write a starter suite into DIR (default: here) that runs at once; overwrites nothing."""
-    from releasecheck.cli.output import say
+    from releasecheck.cli.output import document, say
     from releasecheck.cli.starters import next_steps, suite_files, workflow_files
     from releasecheck.errors import UsageError
     from releasecheck.pipeline.files import write_whole
@@ -40,7 +41,12 @@ def command(*, folder: Path, github: bool) -> int:
         raise UsageError(message)
     for file in files:
         write_whole(file.path, [file.content])
-        say(f"wrote {file.path}")
+        if not as_json:
+            say(f"wrote {file.path}")
+    if as_json:
+        wrote = [file.path.as_posix() for file in files]
+        document({"config": config.as_posix(), "wrote": wrote, "kept": kept})
+        return 0
     if kept:
         say(f"kept {config}")
     say(f"next: releasecheck run {config}")
