@@ -99,9 +99,9 @@ def test_init__outside_of_a_repository(tmp_path: Path) -> None:
     assert (tmp_path / "made/.github/workflows/releasecheck.yml").is_file()
 
 
-def test_init__json_says_what_was_written(tmp_path: Path, program: Program) -> None:
+def test_init__json_says_what_was_written(tmp_path: Path) -> None:
     """Contract, section 2: `--json` where a command reports."""
-    done = program("init", "suite", "--json", cwd=tmp_path)
+    done = cli("init", "suite", "--json", cwd=tmp_path)
     said = done.json()
     assert (done.code, said["config"], said["kept"]) == (0, "suite/releasecheck.yaml", False)
     assert said["wrote"]
