@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+_ELSEWHERE: Final = (
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "C:/Program Files/Google/Chrome/Application/chrome.exe",
+)
+"""Where installers of other systems put it, which is on no PATH."""
 _FLAGS: Final = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--force-color-profile=srgb",
@@ -26,7 +31,7 @@ HOW_TO_GET: Final = (
 def chromium_program() -> str | None:
     """Where the browser of this machine is."""
     named = os.environ.get("RELEASECHECK_CHROMIUM")
-    return named or next(filter(None, map(shutil.which, _NAMES)), None)
+    return named or next(filter(None, map(shutil.which, (*_NAMES, *_ELSEWHERE))), None)
 
 
 @contextmanager
