@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from releasecheck.config.nodes import Node, Place
     from releasecheck.importers.promptfoo.tests import Test
 
+_PASSES_ALL: Final = "a threshold of 0 passes whatever comes, so that nothing would be measured; remove it, or give a share above 0"
 _KEYS: Final = ("type", "value", "threshold", "weight", "metric", "provider", "config")
 _KEYS_REFUSED: Final = (
     "transform",
@@ -43,7 +44,7 @@ def checks_of(desk: Desk, test: Test, *, recorded: bool = False) -> Checks:
         if threshold <= 0:
             desk.bad(
                 test.threshold.place,
-                "a threshold of 0 passes whatever comes, so that nothing would be measured; remove it, or give a share above 0",
+                _PASSES_ALL,
             )
         reader.group(test.asserts, threshold, test.threshold.place, "threshold", None)
     else:
@@ -79,13 +80,20 @@ class _Reader:
                 node.place, "the assert-set holds no assertion, so that it measures nothing"
             )
         own = text_at(entry(node, "metric")) or metric
-        limit = entry(node, "threshold")
-        threshold = number_of(self._desk, limit, "the threshold of an assert-set")
+        limit, threshold = entry(node, "threshold"), self._share(node)
         if limit is not None and threshold is not None:
             self.group(items_of(entry(node, "assert")), threshold, node.place, SET, own)
             return
         for one in items_of(entry(node, "assert")):
             self.take(one, own)
+
+    def _share(self, node: Node) -> float | None:
+        """The threshold of an assert-set, if it has one."""
+        limit = entry(node, "threshold")
+        found = number_of(self._desk, limit, "the threshold of an assert-set")
+        if limit is not None and found is not None and found <= 0:
+            self._desk.bad(limit.place, _PASSES_ALL)
+        return found
 
     def group(
         self,
@@ -120,9 +128,7 @@ class _Reader:
                 "asserts": members,
                 "weight": self._number(node, "weight", 1.0),
             }
-            limit = number_of(
-                self._desk, entry(node, "threshold"), "the threshold of an assert-set"
-            )
+            limit = self._share(node)
             return [inner if limit is None else {**inner, "threshold": limit}]
         found = self._one(node, None)
         if found is None:

@@ -72,6 +72,11 @@ class Making:
             )
         if kind == "levenshtein":
             most = number_of(self._desk, limit, "the threshold of levenshtein")
+            if most is not None and limit is not None and most < 0:
+                self._desk.bad(
+                    limit.place, f"no two texts are {most:g} edits apart; give 0 or more"
+                )
+                return None
             return replace(
                 made, value={"text": found, "most": int(LEVENSHTEIN if most is None else most)}
             )

@@ -10,15 +10,23 @@ import regex
 _DIGIT: Final = "0-9"
 _WORD: Final = "A-Za-z0-9_"
 _ESCAPES: Final = {"d": _DIGIT, "w": _WORD, "D": f"^{_DIGIT}", "W": f"^{_WORD}"}
-_REFUSED: Final = re.compile(r"\(\?[aiLmsuxfbe-]+[:)]|\[\^?\]|\\c[A-Za-z]|\\u\{|\\[pP]\{")
+_EDGE: Final = f"(?:(?<![{_WORD}])(?=[{_WORD}])|(?<=[{_WORD}])(?![{_WORD}]))"
+_NO_EDGE: Final = f"(?:(?<![{_WORD}])(?![{_WORD}])|(?<=[{_WORD}])(?=[{_WORD}]))"
+_ANY: Final = r"[^\n\r\u2028\u2029]"
+_REFUSED: Final = re.compile(
+    r"\(\?[aiLmsuxfbe-]+[:)]|\(\?P|\[\^?\]|\\c[A-Za-z]|\\u\{|\\[pP]\{|\{,\d*\}|\\[AZzGKQEXRhHN]"
+)
+_NEGATED_INSIDE: Final = re.compile(r"(?<!\\)\[(?:[^\]\\]|\\[^DW])*\\[DW]")
+"""A class that holds a negated one cannot be written as ranges."""
 
 
 def check_pattern(pattern: str) -> tuple[str, str | None]:
     r"""The pattern as Python reads it, and why it cannot be had.
 
-    `$` is the end alone there and may stand before a last newline here; `\d` and `\w` are ASCII there.
+    `$` is the end alone there and may stand before a last newline here; `\d`, `\w` and `\b` are ASCII there,
+    and `.` is no end of a line of any kind.
     """
-    strange = _REFUSED.search(pattern)
+    strange = _REFUSED.search(pattern) or _NEGATED_INSIDE.search(pattern)
     if strange is not None:
         return (
             pattern,
@@ -48,13 +56,15 @@ def _translated(pattern: str) -> str:
             made.append("\\" + char if char in "[{" else char)
         else:
             inside = char == "["
-            made.append(r"\Z" if char == "$" else char)
+            made.append({"$": r"\Z", ".": _ANY}.get(char, char))
     return "".join(made) + ("\\" if escaped else "")
 
 
 def _escape(char: str, *, inside: bool) -> str:
     if char == "/":
         return "/"
-    if char not in _ESCAPES or (inside and char in "DW"):
+    if char in "bB" and not inside:
+        return _EDGE if char == "b" else _NO_EDGE
+    if char not in _ESCAPES:
         return "\\" + char
     return _ESCAPES[char] if inside else f"[{_ESCAPES[char]}]"

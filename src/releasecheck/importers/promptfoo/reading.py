@@ -33,6 +33,7 @@ class Desk:
     def __init__(self, base: Path) -> None:
         self.base = base
         """What `file://` is relative to."""
+        self._inside = _checkout(base)
         self.problems: list[Problem] = []
         self._said: set[Problem] = set()
         self.notes: dict[str, None] = {}
@@ -98,7 +99,22 @@ class Desk:
         return ListNode(items, Place(rows.path, 1, 1))
 
     def found(self, reference: str, place: Place) -> list[Path]:
-        """The files that a `file://` reference names: one, those of a folder, or those a glob fits."""
+        """The files that a `file://` reference names: one, those of a folder, or those a glob fits.
+
+        A suite of others may not carry files of this machine into its cases, so that all lie in the checkout.
+        """
+        found = self._named(reference, place)
+        outside = [path for path in found if not path.resolve().is_relative_to(self._inside)]
+        if outside:
+            self.bad(
+                place,
+                f"{reference}: {outside[0].name} lies outside of {self._inside.name or 'its folder'}, the folder that "
+                "the config is part of; copy it beside the config",
+            )
+            return []
+        return found
+
+    def _named(self, reference: str, place: Place) -> list[Path]:
         name = reference.removeprefix(FILE)
         path = self.base / name
         if path.is_file():
@@ -129,6 +145,12 @@ class Desk:
             else:
                 message = f"unknown key {key[:60]!r} of {what}; known are {listing(sorted(known), shown=20)}{did_you_mean(key, known)}"
             self.bad(entry.place, message)
+
+
+def _checkout(folder: Path) -> Path:
+    """The repository that a folder is in, or the folder itself."""
+    here = folder.resolve()
+    return next((one for one in (here, *here.parents) if (one / ".git").exists()), here)
 
 
 def node_of(value: Json, place: Place) -> Node:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import textwrap
 from dataclasses import dataclass
@@ -82,7 +83,15 @@ def read_script(desk: Desk, value: str, place: Place) -> Script | None:
     if value.startswith(FILE):
         return _from_file(desk, value, place)
     source = _inline(value, _BODY)
-    if _tree(desk, source, value, place) is None:
+    tree = _tree(desk, source, value, place)
+    if tree is None:
+        return None
+    if not any(isinstance(one, ast.Return) and one.value is not None for one in ast.walk(tree)):
+        desk.bad(
+            place,
+            f"the Python of the assertion {value.strip()[:40]!r} has several lines and no `return`: promptfoo takes it "
+            "for the body of a function, which then answers nothing; return the result",
+        )
         return None
     return Script(source, _BODY, INLINE)
 
@@ -90,6 +99,8 @@ def read_script(desk: Desk, value: str, place: Place) -> Script | None:
 def _inline(value: str, name: str) -> str:
     code = value.strip("\n")
     try:
+        if "\n" in code.strip():
+            raise SyntaxError  # noqa: TRY301 - several lines are the body of a function, whatever they are
         ast.parse(code.strip(), mode="eval")
     except (SyntaxError, ValueError):
         body = textwrap.dedent(code)
@@ -158,4 +169,5 @@ def _imported(
         if file.is_file() and file.name not in seen:
             seen[file.name] = file.read_bytes()
             yield file.name, seen[file.name]
-            yield from _imported(ast.parse(seen[file.name]), folder, seen)
+            with contextlib.suppress(SyntaxError, ValueError):  # its judge will say so, by line
+                yield from _imported(ast.parse(seen[file.name]), folder, seen)

@@ -43,6 +43,8 @@ class Test:
     description: str | None = None
     vars: Mapping[str, Json] | None = None
     asserts: tuple[Node, ...] = ()
+    shared: tuple[Node, ...] = ()
+    """Those of `defaultTest`, which a test can turn off; those of a scenario it cannot."""
     threshold: Node | None = None
     metadata: Mapping[str, Json] | None = None
     options: Mapping[str, Node] | None = None
@@ -64,7 +66,8 @@ def read_tests(desk: Desk, document: Node, references: Node | None = None) -> li
     if isinstance(document, ListNode):
         return list(_expanded(desk, Test(document.place), document))
     root = references or document
-    default = _one(desk, _default(desk, document), root, "defaultTest")
+    every = _one(desk, _default(desk, document), root, "defaultTest")
+    default = replace(every, asserts=(), shared=every.asserts)
     found: list[Test] = []
     if (tests := entry(document, "tests")) is not None:
         found += _expanded(desk, default, tests, root)
@@ -73,7 +76,13 @@ def read_tests(desk: Desk, document: Node, references: Node | None = None) -> li
             desk.bad(scenario.place, "expected a scenario, a mapping with `config` and `tests`")
             continue
         desk.keys(scenario, ("description", "config", "tests"), "a scenario")
-        for setting in _loaded(desk, items_of(entry(scenario, "config")), root):
+        settings = list(_loaded(desk, items_of(entry(scenario, "config")), root))
+        if not settings:
+            desk.bad(
+                scenario.place,
+                "the scenario has no `config`, so that its tests would not run; give it one, or move them to `tests`",
+            )
+        for setting in settings:
             below = _under(default, _one(desk, setting, root, "a scenario's config"))
             found += _expanded(desk, below, entry(scenario, "tests") or setting, root)
         if len(found) > MOST:
@@ -98,7 +107,8 @@ def _default(desk: Desk, document: Node) -> Node | None:
 def _expanded(desk: Desk, default: Test, tests: Node, root: Node | None = None) -> Iterator[Test]:
     for node in _loaded(desk, items_of(tests), root):
         merged = _under(default, _one(desk, node, root, "a test"))
-        yield from _multiplied(desk, merged)
+        whole = replace(merged, asserts=(*merged.shared, *merged.asserts), shared=())
+        yield from _multiplied(desk, whole)
 
 
 def _loaded(desk: Desk, nodes: tuple[Node, ...], root: Node | None) -> Iterator[Node]:
@@ -174,9 +184,9 @@ def _one(desk: Desk, node: Node | None, root: Node | None, what: str) -> Test:
         described,
         _vars(desk, node, what),
         tuple(_loaded_asserts(desk, node, root)),
-        entry(node, "threshold"),
-        _metadata(_mapping(desk, node, "metadata", what)),
-        {key: one.node for key, one in options.entries.items()},
+        threshold=entry(node, "threshold"),
+        metadata=_metadata(_mapping(desk, node, "metadata", what)),
+        options={key: one.node for key, one in options.entries.items()},
     )
 
 
@@ -254,12 +264,13 @@ def _under(default: Test, test: Test) -> Test:
     """`test` on top of what holds for all."""
     mine = test.options or {}
     off = mine.get("disableDefaultAsserts")
-    above = () if off is not None and plain(off) is True else default.asserts
+    shared = () if off is not None and plain(off) is True else default.shared
     return Test(
         test.place,
         test.description or default.description,
         {**default.variables, **test.variables},
-        (*above, *test.asserts),
+        (*default.asserts, *test.asserts),
+        (*shared, *test.shared),
         test.threshold or default.threshold,
         {**(default.metadata or {}), **(test.metadata or {})},
         {**(default.options or {}), **mine},

@@ -6,8 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import regex
 
 from releasecheck.importers.promptfoo.kinds import REFUSED
+from releasecheck.importers.promptfoo.patterns import check_pattern
 from tests.unit.importers.promptfoo.suites import (
     ECHO,
     asserting,
@@ -213,3 +215,52 @@ def test_import__code_in_the_config_is_one_judge(tmp_path: Path) -> None:
     call["case"]["expected"] = "__import__('os').getcwd()"
     with pytest.raises(KeyError):  # a case is data, and never run
         scope["releasecheck_judge"]({**call, "output": "1"})
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [
+        "{type: assert-set, threshold: 0, assert: [{type: contains, value: a}]}",
+        "{type: assert-set, threshold: 1, assert: [{type: assert-set, threshold: -1, assert: [{type: contains, value: a}]}]}",
+    ],
+)
+def test_import__a_set_that_passes_whatever_comes_is_refused(tmp_path: Path, sets: str) -> None:
+    assert "a threshold of 0 passes whatever comes" in str(problems(tmp_path, asserting(sets)))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "matches"),
+    [
+        (r"\bcaf\b", "café", True),  # é is no letter of a word to JavaScript
+        (r"\Bé", "caf\u00e9", False),
+        ("^a.b$", "a\u2028b", False),
+        ("^a.b$", "a\rb", False),
+        ("^a[.]b$", "a.b", True),
+        (r"^[\d\w]+$", "a1", True),
+    ],
+)
+def test_check_pattern__matches_as_javascript_does(pattern: str, text: str, matches: bool) -> None:
+    made, why = check_pattern(pattern)
+    assert why is None
+    assert (regex.search(made, text) is not None) is matches
+
+
+@pytest.mark.parametrize(
+    "pattern", ["a{,3}", r"\Aa", r"a\Z", "(?P<x>a)", r"[\W]", r"[a\D]", r"\Ka"]
+)
+def test_check_pattern__refuses_what_means_something_else(pattern: str) -> None:
+    assert "means something else" in str(check_pattern(pattern)[1])
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("{type: levenshtein, value: a, threshold: -0.5}", "edits apart"),
+        ('{type: python, value: "(len(output) > 1\\n  and True)"}', "no `return`"),
+        ('{type: python, value: "x = 1\\nprint(x)"}', "no `return`"),
+    ],
+)
+def test_import__what_could_pass_here_alone_is_refused(
+    tmp_path: Path, written: str, said: str
+) -> None:
+    assert said in str(problems(tmp_path, asserting(written)))

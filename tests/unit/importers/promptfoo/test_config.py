@@ -249,3 +249,39 @@ def test_import__many_tests(tmp_path: Path) -> None:
     made = imported(tmp_path, f"q,__expected\n{rows}", "t.csv", target=target_file(tmp_path))
     assert len(cases(made)) == 5000
     assert list(judges(made)) == ["contains"]
+
+
+def test_import__a_scenario_keeps_its_assertions_and_tests(tmp_path: Path) -> None:
+    """A test can turn off what holds by default, never what its scenario asks; no test of a scenario is lost."""
+    text = """
+prompts: ["{{q}}"]
+providers: [echo]
+defaultTest: {assert: [{type: contains, value: DEFAULT}]}
+scenarios:
+  - config: [{vars: {q: a}, assert: [{type: contains, value: IMPORTANT}]}]
+    tests: [{options: {disableDefaultAsserts: true}, assert: [{type: contains, value: own}]}]
+"""
+    (case,) = cases(imported(tmp_path, text))
+    assert "IMPORTANT" in str(case["expected"])
+    assert "own" in str(case["expected"])
+    assert "DEFAULT" not in str(case["expected"])
+    for lost in ("", "config: [], "):
+        scenario = f"scenarios: [{{{lost}tests: [{{vars: {{q: b}}, assert: [{{type: equals, value: x}}]}}]}}]\n"
+        found = problems(tmp_path, 'prompts: ["{{q}}"]\nproviders: [echo]\n' + scenario)
+        assert "no `config`" in str(found)
+
+
+def test_import__files_of_the_machine_stay_where_they_are(tmp_path: Path) -> None:
+    """A config of others carries no file from outside of its folder into cases."""
+    (tmp_path / "secret.txt").write_text("private", encoding="utf-8")
+    inside = tmp_path / "suite"
+    inside.mkdir()
+    (inside / "link.txt").symlink_to(tmp_path / "secret.txt")
+    for name in ("../secret.txt", str(tmp_path / "secret.txt"), "link.txt", "../*.txt"):
+        text = (
+            f'prompts: ["{{{{q}}}}"]\nproviders: [echo]\ntests: [{{vars: {{q: "file://{name}"}}, '
+            "assert: [{type: equals, value: x}]}]\n"
+        )
+        found = str(problems(inside, text))
+        assert "lies outside of suite" in found, name
+        assert "private" not in found
