@@ -58,8 +58,8 @@ def _contains(text: str, value: Any) -> Found:
 
 
 def _icontains(text: str, value: Any) -> Found:
-    folded = text.casefold()
-    absent = [one for one in value if one.casefold() not in folded]
+    folded = text.lower()
+    absent = [one for one in value if one.lower() not in folded]
     return not absent, f"not found: {absent!r}"
 
 
@@ -68,8 +68,8 @@ def _contains_any(text: str, value: Any) -> Found:
 
 
 def _icontains_any(text: str, value: Any) -> Found:
-    folded = text.casefold()
-    return any(one.casefold() in folded for one in value), f"none of {value!r} was found"
+    folded = text.lower()
+    return any(one.lower() in folded for one in value), f"none of {value!r} was found"
 
 
 def _starts_with(text: str, value: Any) -> Found:

@@ -133,8 +133,13 @@ def _argument_problems(node: Node, chosen: str, kind: Kind, arguments: Json) -> 
 def _beside(path: Path, node: Node, loc: tuple[str, ...], written: str) -> Path:
     """Where a file of a registry is: beside it, or in the `data` folder beside its own."""
     places = [path.parent / written, path.parent.parent / "data" / written]
+    # A registry of others may not carry files of this machine into a suite.
+    inside = path.parent.parent.resolve()
     for place in places:
         if place.is_file():
+            if not place.resolve().is_relative_to(inside):
+                message = f"{written}: it lies outside of the registry; copy it beside its file"
+                raise ConfigError([problem_at(node, loc, message)])
             return place
     tried = " nor ".join(place.as_posix() for place in places)
     raise ConfigError([problem_at(node, loc, f"there is no file {tried}")])

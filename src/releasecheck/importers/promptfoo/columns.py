@@ -80,7 +80,8 @@ class _Row:
     def test(self) -> MapNode:
         """The row as a test."""
         for number, key, cell in self._settings:
-            chosen = [number] if number else list(self._asserts)
+            # A column without a number is the first one's; to take it for all would loosen the others.
+            chosen = [number] if number or number in self._asserts else list(self._asserts)[:1]
             for one in chosen:
                 if one not in self._asserts:
                     self._desk.bad(

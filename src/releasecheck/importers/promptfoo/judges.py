@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from releasecheck.canonical import Json
+    from releasecheck.config.nodes import Place
     from releasecheck.importers.promptfoo.checks import Check, Limit
 
 JUDGES: Final = "promptfoo_judges"
@@ -132,6 +133,8 @@ class Bench:
     expected: list[dict[str, Json]] = field(default_factory=list)
     tags: list[list[str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    bad: list[tuple[Place, str]] = field(default_factory=list)
+    """What turned out to fit into no suite, with its place."""
     prompt: str | None = None
 
 
@@ -226,7 +229,14 @@ def _script(bench: Bench, name: str, checks: Sequence[Check]) -> str:
         param = checks[0].param
         made = script.module(param["config"], param["threshold"], bench.prompt)
     bench.files[f"{module}.py"] = made
-    bench.files |= dict(script.beside)
+    for file, content in script.beside:
+        if bench.files.setdefault(file, content) != content:
+            bench.bad.append(
+                (
+                    checks[0].place,
+                    f"two files {file} are imported by the Python of assertions, and only one could stand beside the suite; name one of them otherwise",
+                )
+            )
     return f"{module}:releasecheck_judge"
 
 

@@ -16,6 +16,7 @@ _ANY: Final = r"[^\n\r\u2028\u2029]"
 _REFUSED: Final = re.compile(
     r"\(\?[aiLmsuxfbe-]+[:)]|\(\?P|\[\^?\]|\\c[A-Za-z]|\\u\{|\\[pP]\{|\{,\d*\}|\\[AZzGKQEXRhHN]"
 )
+_TIMES: Final = re.compile(r"\{\d+(?:,\d*)?\}")
 _NEGATED_INSIDE: Final = re.compile(r"(?<!\\)\[(?:[^\]\\]|\\[^DW])*\\[DW]")
 """A class that holds a negated one cannot be written as ranges."""
 
@@ -44,7 +45,7 @@ def check_pattern(pattern: str) -> tuple[str, str | None]:
 def _translated(pattern: str) -> str:
     made: list[str] = []
     inside = escaped = False
-    for char in pattern:
+    for at, char in enumerate(pattern):
         if escaped:
             made.append(_escape(char, inside=inside))
             escaped = False
@@ -54,6 +55,8 @@ def _translated(pattern: str) -> str:
             inside = char != "]"
             # A bracket or brace in a class is itself there; here `[:` and `${` would begin something.
             made.append("\\" + char if char in "[{" else char)
+        elif char == "{" and not _TIMES.match(pattern, at):
+            made.append(r"\{")  # which is itself there; here `{e}` would allow any error
         else:
             inside = char == "["
             made.append({"$": r"\Z", ".": _ANY}.get(char, char))

@@ -104,7 +104,7 @@ class Desk:
         A suite of others may not carry files of this machine into its cases, so that all lie in the checkout.
         """
         found = self._named(reference, place)
-        outside = [path for path in found if not path.resolve().is_relative_to(self._inside)]
+        outside = [path for path in found if not self._is_inside(path.resolve())]
         if outside:
             self.bad(
                 place,
@@ -113,6 +113,17 @@ class Desk:
             )
             return []
         return found
+
+    def _is_inside(self, path: Path) -> bool:
+        """Whether it is a file of the checkout; what Git keeps there may hold the keys of its remotes."""
+        return path.is_relative_to(self._inside) and ".git" not in path.parts
+
+    def one(self, reference: str, place: Place) -> Path | None:
+        """The one file that a reference names; several are refused, since all but one would be left out."""
+        found = self.found(reference, place)
+        if len(found) > 1:
+            self.bad(place, f"{reference}: it names {len(found)} files; name one")
+        return found[0] if len(found) == 1 else None
 
     def _named(self, reference: str, place: Place) -> list[Path]:
         name = reference.removeprefix(FILE)

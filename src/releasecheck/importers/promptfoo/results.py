@@ -248,6 +248,8 @@ def _components(
     times: dict[str, int] = {}
     for kind, metric in checks.recorded:
         base = "recorded-" + _slug(metric or kind)
+        if base in {PASSED, SCORE}:  # those are of the whole test
+            base += "-of-assertion"
         times[base] = times.get(base, 0) + 1
         judge = base if times[base] == 1 else f"{base}-{times[base]}"
         part = next((one for one in open_parts if _is_of(one, kind, metric)), None)

@@ -142,6 +142,8 @@ def _from_file(desk: Desk, value: str, place: Place) -> Script | None:
         )
         return None
     beside = tuple(sorted(_imported(tree, paths[0].parent, {})))
+    for helper, _ in beside:  # a link may lead anywhere
+        desk.found((paths[0].parent / helper).absolute().as_posix(), place)
     if beside:
         desk.note(
             f"{value}: what it imports from its own folder was copied: {', '.join(name for name, _ in beside)}"

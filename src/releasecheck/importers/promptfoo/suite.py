@@ -12,9 +12,10 @@ from releasecheck.config.nodes import MapNode, plain
 from releasecheck.importers.imported import CONFIG, Imported, Mapped, config_bytes, lines_bytes
 from releasecheck.importers.promptfoo.asserts import checks_of
 from releasecheck.importers.promptfoo.judges import Panel, limit_gates, seated
-from releasecheck.importers.promptfoo.reading import entry, number_at, text_at
+from releasecheck.importers.promptfoo.reading import entry, text_at
 from releasecheck.importers.promptfoo.rendering import PREFIX, SUFFIX
 from releasecheck.importers.promptfoo.templates import Unset, Untranslatable, parse, render
+from releasecheck.importers.promptfoo.tests import number_of
 from releasecheck.stats import count
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ def judged(
     for one in found:
         panel.add(one.checks)
     bench = seated(panel, prompt)
+    for place, message in bench.bad:
+        desk.bad(place, message)
     limit_gates(bench, [one.limits for one in found])
     for test in tests:
         if not test.asserts:
@@ -189,7 +192,16 @@ def settings_of(desk: Desk, document: Node, name: str) -> Settings:
     ):
         if entry(options, key) is not None:
             desk.note(f"evaluateOptions.{key}: set {instead} for this")
-    repeat, at_once, wait = (number_at(entry(options, key)) for key in known[:3])
+    if not isinstance(options, MapNode):
+        desk.bad(options.place, "expected a mapping as `evaluateOptions`")
+    repeat, at_once, wait = (
+        number_of(desk, entry(options, key), f"evaluateOptions.{key}") for key in known[:3]
+    )
+    if repeat is not None and (repeat < 1 or repeat != int(repeat)):
+        desk.bad(
+            options.place,
+            f"evaluateOptions.repeat: expected a whole number from 1, found {repeat:g}",
+        )
     return Settings(
         name,
         max(1, int(repeat or 1)),

@@ -216,8 +216,8 @@ def _metadata(node: MapNode) -> Mapping[str, Json]:
 def _vars(desk: Desk, node: MapNode, what: str) -> Mapping[str, Json]:
     found = entry(node, "vars")
     if found is not None and (name := text_at(found)) is not None:
-        paths = desk.found(name if name.startswith(FILE) else FILE + name, found.place)
-        found = desk.document(paths[0]) if paths else None
+        path = desk.one(name if name.startswith(FILE) else FILE + name, found.place)
+        found = desk.document(path) if path else None
     if found is None:
         return {}
     if not isinstance(found, MapNode):

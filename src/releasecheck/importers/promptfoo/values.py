@@ -43,14 +43,14 @@ class Values:
         return self._rendered(value, found.place)
 
     def _file(self, name: str, place: Place) -> Json:
-        paths = self._desk.found(name, place)
-        if not paths:
+        path = self._desk.one(name, place)
+        if path is None:
             return _BAD
-        suffix = paths[0].suffix.lower()
+        suffix = path.suffix.lower()
         if suffix in {".json", ".yaml", ".yml"}:
-            return plain(self._desk.document(paths[0]))
+            return plain(self._desk.document(path))
         if suffix in {".txt", ".md", ""}:
-            return read_text(paths[0])
+            return read_text(path)
         self._desk.bad(
             place,
             f"{name}: a value is read from .txt, .md, .json and .yaml; a program that gives one is not run",

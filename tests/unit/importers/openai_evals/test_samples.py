@@ -176,3 +176,16 @@ def test_is_log__by_its_first_line(start: str, log: bool, tmp_path: Path) -> Non
     path = tmp_path / "l.jsonl"
     path.write_text(start, encoding="utf-8")
     assert is_log(path) is log
+
+
+def test_registry_plan__no_file_of_the_machine(tmp_path: Path) -> None:
+    """A registry of others carries no file from outside of its folders into cases."""
+    inside = tmp_path / "registry"
+    inside.mkdir()
+    path = registry(inside)
+    secret = lines(tmp_path / "s.jsonl", {"input": "x", "ideal": "y"})
+    (inside / "evals" / "link.jsonl").symlink_to(secret)
+    for name in (str(secret), "../../s.jsonl", "link.jsonl"):
+        path.write_text(REGISTRY.replace("math/absent.jsonl", name), encoding="utf-8")
+        said = refusal(lambda: registry_plan(path, "odd.dev.v0", None))
+        assert "outside of the registry" in said, name

@@ -130,3 +130,17 @@ def test_results__a_grader_that_failed_gave_no_score(tmp_path: Path) -> None:
     made = imported(tmp_path, results(one, row("Rome")), "results.json")
     values = [line["value"] for line in lines(made.files["recorded/recorded-llm-rubric.jsonl"])]
     assert values == [None, True]
+
+
+def test_results__a_metric_named_score_is_not_the_score_of_the_test(tmp_path: Path) -> None:
+    asserts = [{"type": "javascript", "value": "true", "metric": "Score"}]
+    part = {"pass": False, "score": 0, "reason": "r", "assertion": asserts[0]}
+    one = row(
+        "Paris",
+        testCase={"vars": {"q": "Paris"}, "assert": asserts},
+        gradingResult={"pass": False, "componentResults": [part]},
+    )
+    made = imported(tmp_path, results(one), "results.json")
+    (whole,) = lines(made.files["recorded/recorded-score.jsonl"])
+    (own,) = lines(made.files["recorded/recorded-score-of-assertion.jsonl"])
+    assert (whole["value"], own["value"]) == (0.75, False)
