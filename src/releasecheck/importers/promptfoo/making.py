@@ -148,7 +148,7 @@ class Making:
         return None if wrong else replace(made, param=value)
 
     def _words(self, made: Check, value: Json) -> Check | None:
-        if isinstance(value, str) and value.strip().isdigit():
+        if isinstance(value, str) and value.isascii() and value.strip().isdigit():
             value = int(value)
         if isinstance(value, int) and not isinstance(value, bool):
             value = {"min": value, "max": value}

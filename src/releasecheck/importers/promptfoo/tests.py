@@ -77,6 +77,10 @@ def read_tests(desk: Desk, document: Node, references: Node | None = None) -> li
             continue
         desk.keys(scenario, ("description", "config", "tests"), "a scenario")
         settings = list(_loaded(desk, items_of(entry(scenario, "config")), root))
+        if (inner := entry(scenario, "tests")) is not None and not items_of(inner):
+            desk.bad(
+                inner.place, "the scenario's `tests` are empty, so that it would measure nothing"
+            )
         if not settings:
             desk.bad(
                 scenario.place,

@@ -98,3 +98,12 @@ def test_judges__case_is_folded_as_javascript_does() -> None:
     for name in ("icontains", "icontains-any"):
         assert made["CHECKS"][name]("Stra\u00dfe", ["STRASSE"])[0] is False
         assert made["CHECKS"][name]("PARIS", ["paris"])[0] is True
+
+
+def test_import__what_is_nearly_a_check_is_no_silence(tmp_path: Path) -> None:
+    assert "word-count needs a number" in str(
+        problems(tmp_path, asserting("{type: word-count, value: \u00b2}"))
+    )
+    scenario = "scenarios: [{config: [{vars: {q: b}}], tests: []}]\n"
+    found = problems(tmp_path, asserting("{type: equals, value: Paris}") + scenario)
+    assert "`tests` are empty" in str(found)
