@@ -16,6 +16,7 @@ from releasecheck.pipeline.bundle import complete_badge, read_decision
 from releasecheck.pipeline.folders import Bundle
 from releasecheck.pipeline.verify import verify
 from tests.bundles import Made, contents, fake_world
+from tests.e2e.forge import edit, seal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,6 +77,26 @@ def test_verify__no_other_badge_passes_for_a_stale_one(
     path = out / "badge.json"
     path.write_text(json.dumps({**json.loads(path.read_bytes()), **edit}))
     assert any("badge.json" in line for line in verify(out, fake_world(tmp_path)).differences)
+
+
+@pytest.mark.parametrize(
+    ("at", "says"),
+    [
+        ("2031-01-01T00:00:00.000Z", "later than now"),
+        ("9999-12-31T23:59:59.999Z", "later than now"),
+        ("0001-01-01T00:00:00+23:00", "expected a time"),
+    ],
+)
+def test_rebadge__no_time_lets_a_claim_outlive_its_limit(out: Path, at: str, says: str) -> None:
+    """G-23: a manifest with every digest right that names a time to come stays green for ever otherwise."""
+    edit(out / "manifest.json", lambda manifest: manifest.update(finalized_at=at))
+    seal(out)
+    with pytest.raises(ReleaseCheckError, match=says):
+        rebadge(out, LATE, 1.0)
+
+
+def test_rebadge__a_clock_a_little_ahead_is_no_forgery(out: Path) -> None:
+    assert not rebadge(out, "2026-01-05T08:30:00.000Z", MONTH).is_stale
 
 
 def test_rebadge__of_a_baseline(out: Path, tmp_path: Path) -> None:

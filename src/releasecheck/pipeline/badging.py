@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from releasecheck.canonical import digest_bytes, dump_document
-from releasecheck.errors import UsageError
+from releasecheck.errors import Untrusted, UsageError
 from releasecheck.pipeline.baselines import read_baseline
 from releasecheck.pipeline.files import write_whole
 from releasecheck.publish import badge, no_claim, stale
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from releasecheck.model.scorecard import Manifest, Scorecard
 
 BADGE_FILES: Final = ("badge.json", "badge.svg")
+SKEW: Final = timedelta(hours=1)
+"""How far the clock of the machine that finalized a run may be ahead of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +75,15 @@ def rebadge(source: Path, now: str, stale_after_s: float, label: str | None = No
     manifest_digest = digest_bytes(found.data["manifest.json"])
     claim = badge(manifest, card, manifest_digest)
     finalized = _made_for(source, manifest, card, str(claim["message"]))
+    moment = datetime.fromisoformat(now)
+    if finalized > moment + SKEW:  # it would outlive every limit
+        message = (
+            f"{source}: manifest.json: finalized_at: found {manifest.finalized_at}, which is later than now, {now}; "
+            "a run that is still to come makes no badge: compare the clocks, and check it with `releasecheck verify`"
+        )
+        raise Untrusted(message)
     until = finalized + timedelta(seconds=stale_after_s)
-    old = datetime.fromisoformat(now) > until
+    old = moment > until
     if label is not None:
         claim = {**claim, "label": label}
     return Rebadged(
@@ -100,7 +109,9 @@ def _made_for(source: Path, manifest: Manifest, card: Scorecard, said: str) -> d
         raise UsageError(message)
     try:
         moment = datetime.fromisoformat(manifest.finalized_at)
-    except ValueError:
+        if moment.tzinfo is not None:
+            moment = moment.astimezone(UTC)
+    except (ValueError, OverflowError):  # a time at the end of the calendar, in another zone
         moment = None
     if moment is None or moment.tzinfo is None:
         message = f"{source}: manifest.json: finalized_at: found {manifest.finalized_at!r}, expected a time"
