@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from releasecheck.scorecard.numbers import NOTHING, change, moment, shown
 from releasecheck.scorecard.standalone import render_page
-from releasecheck.scorecard.verdict import OUTCOME_TONES, OUTCOME_WORDS, SIGNS
+from releasecheck.scorecard.trend import run_tone, run_word
+from releasecheck.scorecard.verdict import SIGNS
 from releasecheck.stats import count, show
 
 if TYPE_CHECKING:
@@ -125,27 +126,17 @@ def _judges(rows: Sequence[CaseAcross]) -> tuple[str, ...]:
 
 def run_row(run: RunSeen) -> RunRow:
     """A run in words."""
-    word, tone = verdict_of(run)
     return RunRow(
         label=run.label,
         run_id=run.run_id,
         at=moment(run.at) if run.at else "not final",
         commit=(run.commit or "")[:7] or NOTHING,
-        word=word,
-        tone=tone,
+        word=run_word(run),
+        tone=run_tone(run),
         cases=f"{run.cases:,}" + ("" if run.mode == "full" else f" ({run.mode})"),
         models=run.models,
         path=run.path,
     )
-
-
-def verdict_of(run: RunSeen) -> tuple[str, Tone]:
-    """A run's verdict in words, and how it looks."""
-    if run.verdict is None:
-        return "waiting for scores", "wait"
-    if run.overridden:
-        return "blocked, waived", "warn"
-    return OUTCOME_WORDS[run.verdict], OUTCOME_TONES[run.verdict]
 
 
 def metric_blocks(found: Several) -> tuple[MetricBlock, ...]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from releasecheck.scorecard.report import Report
+    from releasecheck.scorecard.side_by_side import RunSeen
     from releasecheck.scorecard.verdict import Tone
 
 WIDTH: Final = 640.0
@@ -305,14 +306,14 @@ def _point(
     )
 
 
-def run_tone(run: PastRun) -> Tone:
+def run_tone(run: PastRun | RunSeen) -> Tone:
     """How a run's verdict looks."""
     if run.verdict is None:
         return "wait"
     return "warn" if run.overridden else OUTCOME_TONES[run.verdict]
 
 
-def run_word(run: PastRun) -> str:
+def run_word(run: PastRun | RunSeen) -> str:
     """A run's verdict for people."""
     if run.verdict is None:
         return "waiting for scores"
