@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-Found = tuple[bool, str]
+if TYPE_CHECKING:  # Python 3.8 may run this, which cannot subscript it
+    Found = tuple[bool, str]
 
 
 def text_of(output: Any) -> str:

@@ -126,7 +126,7 @@ def _answer(found: Any) -> dict[str, Any]:
     answer: dict[str, Any] = {"output": as_text(found["output"])}
     tokens = (found.get("tokenUsage") or found.get("token_usage") or {}).get("total")
     more = {"tokens": tokens, "cost": found.get("cost")}
-    answer |= {name: value for name, value in more.items() if isinstance(value, (int, float))}
+    answer.update({name: one for name, one in more.items() if isinstance(one, (int, float))})
     return answer
 
 

@@ -32,7 +32,10 @@ SHOWN_METRICS = 4
 def command(
     *, folder: Path, html: Path | None, metrics: tuple[str, ...], last: int | None, as_json: bool
 ) -> int:
-    """List the finished runs below a folder: bundles and baselines, each checked. Decides nothing."""
+    """List the finished runs below a folder: bundles and baselines. Decides nothing.
+
+    Manifest and scorecard of each are held against each other; `verify` recomputes a whole bundle.
+    """
     from releasecheck.cli.output import document, say
     from releasecheck.pipeline.files import write_whole
     from releasecheck.pipeline.history import find_runs

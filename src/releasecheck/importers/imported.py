@@ -23,7 +23,7 @@ class Mapped:
     found: str
     """In the words of the other tool: `assert: icontains`."""
     became: str
-    """In ours: `judge contains-2 (contains, normalize: casefold)`."""
+    """In ours: `judge contains-2 (contains, normalize: lower)`."""
     times: int = 1
     """How often it stood in the file."""
 

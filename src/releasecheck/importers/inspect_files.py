@@ -74,7 +74,12 @@ def _eval_file(path: Path, largest: int) -> LogFile:
     shown = path.as_posix()
     try:
         packed = zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+    except (
+        zipfile.BadZipFile,
+        OSError,
+        ValueError,
+        NotImplementedError,
+    ) as error:  # the last: of zipfile, odd features
         _broken(shown, error)
     entries = packed.infolist()
     if len(entries) > MOST_ENTRIES:
@@ -122,8 +127,14 @@ class _Reader:
             with self._packed.open(entry) as file:
                 data = file.read(most + 1)
         except (
-            zipfile.BadZipFile, zlib.error, ZstdError, EOFError, OSError, RuntimeError, NotImplementedError,
-        ) as error:  # fmt: skip
+            zipfile.BadZipFile,
+            zlib.error,
+            ZstdError,
+            EOFError,
+            OSError,
+            RuntimeError,
+            NotImplementedError,
+        ) as error:  # fmt: skip - RuntimeError and the last are zipfile's own, for encryption and odd features
             _broken(where, error)
         if len(data) > most:
             message = f"it unpacks to more than {most // 2**20} MiB, which no sample has; it is not read any further"

@@ -40,6 +40,7 @@ def _without_punctuation(text: str) -> str:
 _STEPS: Final[Mapping[Normalization, Callable[[str], str]]] = {
     "strip": str.strip,
     "casefold": str.casefold,
+    "lower": str.lower,
     "spaces": _spaces,
     "nfc": lambda text: unicodedata.normalize("NFC", text),
     "punctuation": _without_punctuation,

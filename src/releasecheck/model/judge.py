@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PassRule = Annotated[str, Field(pattern=r"^(all|any|majority|[1-9][0-9]*-of-[1-9][0-9]*)$")]
 
-Normalization: TypeAlias = Literal["strip", "casefold", "spaces", "nfc", "punctuation"]
+Normalization: TypeAlias = Literal["strip", "casefold", "lower", "spaces", "nfc", "punctuation"]
 
 Normalizations = Annotated[tuple[Normalization, ...], FromList]
 

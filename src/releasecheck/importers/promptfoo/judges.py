@@ -193,7 +193,7 @@ def _judge(bench: Bench, slot: Slot, name: str, checks: Sequence[Check]) -> dict
     if kind == "contains":
         return {"id": name, "type": "contains"}
     if kind == "icontains":
-        return {"id": name, "type": "contains", "normalize": ["casefold"]}
+        return {"id": name, "type": "contains", "normalize": ["lower"]}
     if kind == "regex":
         return {"id": name, "type": "regex", "pattern": check.param}
     if kind == "is-json":

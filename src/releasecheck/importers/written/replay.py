@@ -8,7 +8,7 @@ trial that the log does not hold: neither is ever an empty answer.
 from __future__ import annotations
 
 import json
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ class NotRecorded(Exception):
     """The log holds nothing for this case and trial."""
 
 
-@cache
+@lru_cache(maxsize=None)  # noqa: UP033 - Python 3.8 may run this
 def recorded() -> dict[tuple[str, int], dict[str, Any]]:
     """Every line by case and trial, read at the first question."""
     found: dict[tuple[str, int], dict[str, Any]] = {}

@@ -10,6 +10,7 @@ import regex
 
 from releasecheck.importers.promptfoo.kinds import REFUSED
 from releasecheck.importers.promptfoo.patterns import check_pattern
+from releasecheck.model.score import Scored
 from tests.unit.importers.promptfoo.suites import (
     ECHO,
     asserting,
@@ -19,6 +20,7 @@ from tests.unit.importers.promptfoo.suites import (
     judges,
     problems,
 )
+from tests.unit.judges.builders import answer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
         (
             "{type: icontains-all, value: [A, b]}",
             {"icontains": ["A", "b"]},
-            {"normalize": ["casefold"]},
+            {"normalize": ["lower"]},
         ),
         ("{type: not-contains, value: x}", {"not_contains": ["x"]}, {"negate": True}),
         (
@@ -264,3 +266,11 @@ def test_import__what_could_pass_here_alone_is_refused(
     tmp_path: Path, written: str, said: str
 ) -> None:
     assert said in str(problems(tmp_path, asserting(written)))
+
+
+def test_import__icontains_lowers_as_javascript_does(tmp_path: Path) -> None:
+    """ß is no ss there, so that an answer which fails there passes not here."""
+    (judge,) = judges(imported(tmp_path, asserting("{type: icontains, value: STRASSE}"))).values()
+    found = answer("contains", "Straße", "STRASSE", normalize=judge["normalize"])
+    assert isinstance(found, Scored)
+    assert found.value == 0

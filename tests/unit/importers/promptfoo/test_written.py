@@ -207,3 +207,18 @@ def test_replay__gives_what_was_recorded(tmp_path: Path) -> None:
     for other in ("2", "3"):
         with pytest.raises((RuntimeError, LookupError)):
             made.answer({"id": other})
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    ["{{ n }} {{ f }} {{ o['a-b'] }} {{ t | safe }} {{ l[0] }}", "{{ o }} {{ t | upper }}"],
+)
+def test_script__is_told_the_prompt_that_was_sent(tmp_path: Path, prompt: str) -> None:
+    """An assertion about the prompt judges what the target was asked, whatever kind of value stands in it."""
+    asked_of = call(n=None, f=2.0, o={"a-b": [1, "ü"]}, t="<x>", l=["é", 2])
+    sent = target(tmp_path, prompt=prompt).echo(asked_of)["output"]
+    source = "def get_assert(output, context):\n    return context['prompt'] == output\n"
+    path = tmp_path / "told.py"
+    path.write_bytes(Script(source, "get_assert", "told").module(None, None, prompt))
+    case = {"input": asked_of["input"], "metadata": asked_of["metadata"], "expected": None}
+    assert module_of(path).releasecheck_judge({"case": case, "output": sent})["value"] is True
